@@ -1,0 +1,52 @@
+// The types of index.mjs, which is plain JavaScript because Node 20 runs it without a build.
+
+export interface PostgresOptions {
+  /** Lines of postgresql.conf, such as `{ max_connections: 200 }`. Defaults to the server's own. */
+  settings?: Record<string, string | number | boolean>
+  /** True lets REGROW_TEST_POSTGRES_URL name a server instead, which then cannot be stopped. Defaults to false. */
+  shared?: boolean
+}
+
+export interface PostgresServer {
+  readonly port: number
+  /** Pid of the postmaster; undefined for a server that is named by the environment. Changes with a restart. */
+  readonly pid: number | undefined
+  readonly dataDir: string | undefined
+  /** Connection string. The database defaults to `postgres`. */
+  url(database?: string): string
+  /** Answers the new database's connection string. */
+  createDatabase(name: string): Promise<string>
+  /** Ends the database's sessions and drops it, if it is there. */
+  dropDatabase(name: string): Promise<void>
+  /** Starts a stopped or killed server on the same port and data. */
+  start(): Promise<void>
+  /** `immediate` is a crash that Postgres recovers from; `smart` waits for clients. Defaults to `fast`. */
+  stop(mode?: 'smart' | 'fast' | 'immediate'): Promise<void>
+  restart(mode?: 'smart' | 'fast' | 'immediate'): Promise<void>
+  /** SIGKILL to the postmaster. Its children follow by themselves a moment later. */
+  kill9(): Promise<void>
+  /** Ends the server and removes its data. */
+  close(): Promise<void>
+}
+
+export interface PgbouncerOptions {
+  /** The server behind it. */
+  postgres: Pick<PostgresServer, 'url'>
+  /** Defaults to `transaction`. */
+  poolMode?: 'session' | 'transaction' | 'statement'
+  /** Further lines of the [pgbouncer] section. */
+  settings?: Record<string, string | number>
+}
+
+export interface Pgbouncer {
+  readonly port: number
+  readonly pid: number | undefined
+  url(database: string): string
+  close(): Promise<void>
+}
+
+/** Starts a PostgreSQL server of one's own. It ends with this process, however that ends. */
+export function startPostgres(options?: PostgresOptions): Promise<PostgresServer>
+
+/** Starts a PgBouncer. It ends with this process, however that ends. */
+export function startPgbouncer(options: PgbouncerOptions): Promise<Pgbouncer>

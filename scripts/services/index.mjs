@@ -1,0 +1,4 @@
+// Real servers for tests, benchmarks and the demo. How they are found: finder.mjs. How they end: guard.mjs.
+
+export { startPgbouncer } from './pgbouncer.mjs'
+export { startPostgres } from './postgres.mjs'

@@ -1,0 +1,97 @@
+// The servers that every other test stands on: they answer, restart, recover from a crash, and never outlive the
+// process that started them.
+
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { expect, test, vi } from 'vitest'
+import { startPgbouncer, startPostgres } from '../../scripts/services/index.mjs'
+import { freshDatabase } from './database.ts'
+
+const services = fileURLToPath(new URL('../../scripts/services/index.mjs', import.meta.url))
+
+async function one(url: string, text: string): Promise<Record<string, unknown> | undefined> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text)).rows[0]
+  } finally {
+    await client.end()
+  }
+}
+
+test('a fresh database is empty and reached both directly and through the pooler', async () => {
+  const database = await freshDatabase('services')
+  await one(database.url, 'create table t as select 1 as n')
+  expect(await one(database.bouncerUrl, 'select n, current_database() as name from t')).toEqual({ n: 1, name: database.name })
+  await database.drop()
+  await expect(one(database.url, 'select 1')).rejects.toThrow('does not exist')
+})
+
+test('a server of one\'s own keeps committed rows over fast, immediate and kill -9 restarts', async () => {
+  const server = await startPostgres({ settings: { max_connections: 20 } })
+  try {
+    const url = await server.createDatabase('kept')
+    await one(url, 'create table t (n int)')
+    await one(url, 'insert into t values (1)')
+    await server.restart('fast')
+    await one(url, 'insert into t values (2)')
+    await server.restart('immediate')
+    await one(url, 'insert into t values (3)')
+    await server.kill9()
+    await expect(one(url, 'select 1')).rejects.toThrow()
+    await server.start()
+    expect(await one(url, `select sum(n)::int as sum, current_setting('max_connections') as max from t`)).toEqual({ sum: 6, max: '20' })
+  } finally {
+    await server.close()
+  }
+  expect(existsSync(server.dataDir ?? '')).toBe(false)
+})
+
+test('the pooler hands a transaction\'s connection to the next client', async () => {
+  const server = await startPostgres()
+  const bouncer = await startPgbouncer({ postgres: server, settings: { default_pool_size: 1 } })
+  try {
+    const clients = [1, 2].map(() => new pg.Client({ connectionString: bouncer.url('postgres') }))
+    for (const client of clients) await client.connect()
+    const backends = await Promise.all(clients.map((client) => client.query('select pg_backend_pid() as pid')))
+    expect(new Set(backends.map((result) => result.rows[0].pid)).size).toBe(1)
+    for (const client of clients) await client.end()
+  } finally {
+    await bouncer.close()
+    await server.close()
+  }
+})
+
+test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)('servers end and their data goes when the starter gets %s', async (signal) => {
+  const code = `
+    import { startPostgres, startPgbouncer } from ${JSON.stringify(services)}
+    const postgres = await startPostgres()
+    const bouncer = await startPgbouncer({ postgres })
+    console.log(JSON.stringify({ pids: [postgres.pid, bouncer.pid], dataDir: postgres.dataDir }))
+    setInterval(() => {}, 1000)`
+  const starter = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const line = await new Promise<string>((resolve, reject) => {
+    starter.stdout.once('data', (chunk) => resolve(String(chunk)))
+    starter.once('exit', () => reject(new Error('the starter ended before its servers were up')))
+  })
+  const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }
+  expect(pids.every(isAlive)).toBe(true)
+  starter.kill(signal)
+  await vi.waitFor(() => expect({ alive: pids.filter(isAlive), data: existsSync(dataDir) }).toEqual({ alive: [], data: false }), {
+    timeout: 15_000,
+    interval: 50,
+  })
+})
+
+/** Where nobody reaps orphans an ended process keeps its pid, in state Z. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch {
+    return false
+  }
+  const stat = `/proc/${pid}/stat`
+  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
+}
