@@ -52,7 +52,8 @@ async function search(need) {
   const names = process.env.REGROW_TEST_FINDERS?.split(',') ?? Object.keys(finders)
   const tried = []
   for (const name of names) {
-    if (!(name in finders)) throw new Error(`REGROW_TEST_FINDERS: "${name}" is none of ${Object.keys(finders).join(', ')}`)
+    if (!(name in finders))
+      throw new Error(`REGROW_TEST_FINDERS: "${name}" is none of ${Object.keys(finders).join(', ')}`)
     try {
       const found = await finders[name](need)
       if (found) {
@@ -76,6 +77,9 @@ function programsIn(folder) {
 }
 
 function howToGet(need) {
-  const install = process.platform === 'darwin' ? `brew install ${need.brew}` : `sudo apt-get install -y --no-install-recommends ${need.debian}`
+  const install =
+    process.platform === 'darwin'
+      ? `brew install ${need.brew}`
+      : `sudo apt-get install -y --no-install-recommends ${need.debian}`
   return `Run: ${install}\nOr start a Docker daemon, or point REGROW_TEST_${need.name.toUpperCase()}_URL at a server of your own.`
 }

@@ -23,7 +23,11 @@ function tell(message) {
 
 function start() {
   // Detached: a Ctrl-C in the terminal goes to the whole process group, and the guardian has to outlive it.
-  const child = spawn(process.execPath, [guardianFile], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const child = spawn(process.execPath, [guardianFile], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
   child.on('exit', () => {
     guardian = undefined
   })

@@ -22,8 +22,10 @@ process.stdin.on('error', () => lines.close())
 
 async function endAll() {
   await Promise.all([...noted.server].map(([pid, signal]) => end(pid, signal)))
-  for (const name of noted.container.keys()) spawnSync('docker', ['rm', '--force', '--volumes', name], { stdio: 'ignore' })
-  for (const folder of noted.folder.keys()) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  for (const name of noted.container.keys())
+    spawnSync('docker', ['rm', '--force', '--volumes', name], { stdio: 'ignore' })
+  for (const folder of noted.folder.keys())
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
 }
 
 /** Politely first: a Postgres that gets SIGKILL leaves its children and its shared memory behind. */

@@ -17,7 +17,12 @@ export async function startPgbouncer({ postgres, poolMode = 'transaction', setti
   const named = process.env.REGROW_TEST_PGBOUNCER_URL
   if (named) {
     say('pgbouncer: the one named by REGROW_TEST_PGBOUNCER_URL')
-    return { port: Number(new URL(named).port || 6432), pid: undefined, url: (database) => withDatabase(named, database), async close() {} }
+    return {
+      port: Number(new URL(named).port || 6432),
+      pid: undefined,
+      url: (database) => withDatabase(named, database),
+      async close() {},
+    }
   }
 
   const found = await find(pgbouncerNeed)
@@ -30,7 +35,8 @@ export async function startPgbouncer({ postgres, poolMode = 'transaction', setti
     }
     const log = bouncer.logTail()
     await bouncer.close()
-    if (tries === 5 || !/address already in use/i.test(log)) throw new Error(`PgBouncer did not start on port ${port}:\n${log}`)
+    if (tries === 5 || !/address already in use/i.test(log))
+      throw new Error(`PgBouncer did not start on port ${port}:\n${log}`)
   }
 }
 
@@ -40,12 +46,26 @@ async function start(found, port, behind, poolMode, settings) {
   const dockerDesktop = found.kind === 'docker' && process.platform !== 'linux'
   const host = dockerDesktop ? 'host.docker.internal' : behind.hostname
   const listen = dockerDesktop ? '0.0.0.0' : '127.0.0.1'
-  writeFileSync(file, ini({ port, behind, host, listen, poolMode, settings, socketDir: found.kind === 'docker' ? '' : home }), { mode: 0o644 })
+  writeFileSync(
+    file,
+    ini({ port, behind, host, listen, poolMode, settings, socketDir: found.kind === 'docker' ? '' : home }),
+    { mode: 0o644 },
+  )
   const endSignal = 'SIGTERM'
   const server =
     found.kind === 'docker'
-      ? container({ image: found.image, options: dockerOptions(home, port, dockerDesktop), args: ['pgbouncer', '/etc/pgbouncer/pgbouncer.ini'], endSignal })
-      : program({ command: join(found.folder, 'pgbouncer'), args: [file], logFile: join(home, 'server.log'), endSignal })
+      ? container({
+          image: found.image,
+          options: dockerOptions(home, port, dockerDesktop),
+          args: ['pgbouncer', '/etc/pgbouncer/pgbouncer.ini'],
+          endSignal,
+        })
+      : program({
+          command: join(found.folder, 'pgbouncer'),
+          args: [file],
+          logFile: join(home, 'server.log'),
+          endSignal,
+        })
   await server.start()
 
   return {

@@ -5,9 +5,7 @@ import { delimiter, join } from 'node:path'
 
 /** Folders for patterns with at most one `*` per path segment, higher versions first. @param {string[]} patterns */
 export function newestFirst(patterns) {
-  return patterns.flatMap((pattern) =>
-    expand(pattern).sort((a, b) => b.localeCompare(a, 'en', { numeric: true })),
-  )
+  return patterns.flatMap((pattern) => expand(pattern).sort((a, b) => b.localeCompare(a, 'en', { numeric: true })))
 }
 
 /** The first folder that has all the programs. @param {string[]} programs @param {string[]} extraFolders */

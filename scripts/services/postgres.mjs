@@ -27,7 +27,10 @@ export async function startPostgres({ settings = {}, shared = false } = {}) {
   // Between looking for a free port and listening on it another process may take it.
   for (let tries = 1; ; tries++) {
     const port = await freePort()
-    const made = found.kind === 'docker' ? inDocker(found.image, port, settings) : await onThisMachine(found.folder, port, settings)
+    const made =
+      found.kind === 'docker'
+        ? inDocker(found.image, port, settings)
+        : await onThisMachine(found.folder, port, settings)
     const server = postgresServer(made, port)
     try {
       await server.start()
@@ -45,10 +48,20 @@ async function onThisMachine(folder, port, settings) {
   const dataDir = join(home, 'data')
   await initdb(folder, dataDir)
   const all = { listen_addresses: '127.0.0.1', port, unix_socket_directories: home, ...settings }
-  appendFileSync(join(dataDir, 'postgresql.conf'), Object.entries(all).map(([name, value]) => `${name} = '${value}'\n`).join(''))
+  appendFileSync(
+    join(dataDir, 'postgresql.conf'),
+    Object.entries(all)
+      .map(([name, value]) => `${name} = '${value}'\n`)
+      .join(''),
+  )
   return {
     dataDir,
-    process: program({ command: join(folder, 'postgres'), args: ['-D', dataDir], logFile: join(home, 'server.log'), endSignal: 'SIGQUIT' }),
+    process: program({
+      command: join(folder, 'postgres'),
+      args: ['-D', dataDir],
+      logFile: join(home, 'server.log'),
+      endSignal: 'SIGQUIT',
+    }),
     async clean() {
       await removeSharedMemory(dataDir)
       rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
@@ -59,7 +72,8 @@ async function onThisMachine(folder, port, settings) {
 
 async function initdb(folder, dataDir) {
   const base = ['-D', dataDir, '--no-sync', '--auth=trust', '--username=postgres', '--encoding=UTF8']
-  const spawned = (locale) => run(join(folder, 'initdb'), [...base, `--locale=${locale}`], { cwd: '/', ...serverAccount() })
+  const spawned = (locale) =>
+    run(join(folder, 'initdb'), [...base, `--locale=${locale}`], { cwd: '/', ...serverAccount() })
   try {
     await spawned('C.UTF-8')
   } catch (error) {
@@ -132,7 +146,9 @@ function postgresServer({ process: server, dataDir, clean }, port) {
 function namedPostgres(named) {
   const url = (database) => (database === undefined ? named : withDatabase(named, database))
   const refuse = async () => {
-    throw new Error('This server is named by REGROW_TEST_POSTGRES_URL and not ours to stop. Use startPostgres() without `shared`.')
+    throw new Error(
+      'This server is named by REGROW_TEST_POSTGRES_URL and not ours to stop. Use startPostgres() without `shared`.',
+    )
   }
   say('postgres: the one named by REGROW_TEST_POSTGRES_URL')
   return {

@@ -24,12 +24,15 @@ async function one(url: string, text: string): Promise<Record<string, unknown> |
 test('a fresh database is empty and reached both directly and through the pooler', async () => {
   const database = await freshDatabase('services')
   await one(database.url, 'create table t as select 1 as n')
-  expect(await one(database.bouncerUrl, 'select n, current_database() as name from t')).toEqual({ n: 1, name: database.name })
+  expect(await one(database.bouncerUrl, 'select n, current_database() as name from t')).toEqual({
+    n: 1,
+    name: database.name,
+  })
   await database.drop()
   await expect(one(database.url, 'select 1')).rejects.toThrow('does not exist')
 })
 
-test('a server of one\'s own keeps committed rows over fast, immediate and kill -9 restarts', async () => {
+test("a server of one's own keeps committed rows over fast, immediate and kill -9 restarts", async () => {
   const server = await startPostgres({ settings: { max_connections: 20 } })
   try {
     const url = await server.createDatabase('kept')
@@ -42,14 +45,17 @@ test('a server of one\'s own keeps committed rows over fast, immediate and kill 
     await server.kill9()
     await expect(one(url, 'select 1')).rejects.toThrow()
     await server.start()
-    expect(await one(url, `select sum(n)::int as sum, current_setting('max_connections') as max from t`)).toEqual({ sum: 6, max: '20' })
+    expect(await one(url, `select sum(n)::int as sum, current_setting('max_connections') as max from t`)).toEqual({
+      sum: 6,
+      max: '20',
+    })
   } finally {
     await server.close()
   }
   expect(existsSync(server.dataDir ?? '')).toBe(false)
 })
 
-test('the pooler hands a transaction\'s connection to the next client', async () => {
+test("the pooler hands a transaction's connection to the next client", async () => {
   const server = await startPostgres()
   const bouncer = await startPgbouncer({ postgres: server, settings: { default_pool_size: 1 } })
   try {
@@ -64,26 +70,34 @@ test('the pooler hands a transaction\'s connection to the next client', async ()
   }
 })
 
-test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)('servers end and their data goes when the starter gets %s', async (signal) => {
-  const code = `
+test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
+  'servers end and their data goes when the starter gets %s',
+  async (signal) => {
+    const code = `
     import { startPostgres, startPgbouncer } from ${JSON.stringify(services)}
     const postgres = await startPostgres()
     const bouncer = await startPgbouncer({ postgres })
     console.log(JSON.stringify({ pids: [postgres.pid, bouncer.pid], dataDir: postgres.dataDir }))
     setInterval(() => {}, 1000)`
-  const starter = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const line = await new Promise<string>((resolve, reject) => {
-    starter.stdout.once('data', (chunk) => resolve(String(chunk)))
-    starter.once('exit', () => reject(new Error('the starter ended before its servers were up')))
-  })
-  const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }
-  expect(pids.every(isAlive)).toBe(true)
-  starter.kill(signal)
-  await vi.waitFor(() => expect({ alive: pids.filter(isAlive), data: existsSync(dataDir) }).toEqual({ alive: [], data: false }), {
-    timeout: 15_000,
-    interval: 50,
-  })
-})
+    const starter = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const line = await new Promise<string>((resolve, reject) => {
+      starter.stdout.once('data', (chunk) => resolve(String(chunk)))
+      starter.once('exit', () => reject(new Error('the starter ended before its servers were up')))
+    })
+    const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }
+    expect(pids.every(isAlive)).toBe(true)
+    starter.kill(signal)
+    await vi.waitFor(
+      () => expect({ alive: pids.filter(isAlive), data: existsSync(dataDir) }).toEqual({ alive: [], data: false }),
+      {
+        timeout: 15_000,
+        interval: 50,
+      },
+    )
+  },
+)
 
 /** Where nobody reaps orphans an ended process keeps its pid, in state Z. */
 function isAlive(pid: number): boolean {

@@ -1,0 +1,29 @@
+// Runs a command to its end with our own terminal. When this process is told to end, the command is told too:
+// nothing keeps running behind a shell that has its prompt back.
+
+import { spawn } from 'node:child_process'
+
+let current
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+]) {
+  process.on(signal, () => {
+    if (current === undefined) process.exit(code)
+    current.once('close', () => process.exit(code))
+    current.kill(signal)
+  })
+}
+
+/** @returns {Promise<{ ok: boolean, how: string }>} how it ended, in words */
+export function run(command, args, options) {
+  return new Promise((resolve, reject) => {
+    current = spawn(command, args, { stdio: 'inherit', ...options })
+    current.once('error', reject)
+    current.once('close', (code, signal) => {
+      current = undefined
+      resolve({ ok: code === 0, how: `ended with ${signal ?? code}` })
+    })
+  })
+}
