@@ -1,8 +1,9 @@
 // A lock between processes, as a file that holds its owner's pid: two `npm test` in one folder must not run two
 // `npm ci` at once. The lock of a process that is gone is taken over, so a killed run never blocks the next one.
+// File: the owner's pid, a random id, and the pids of children that must be gone too.
 
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -13,12 +14,12 @@ const OLD_MS = 20 * 60_000
  * Runs `work` while holding the lock `file`, waiting for its turn first.
  * @template T
  * @param {string} file
- * @param {() => Promise<T>} work
+ * @param {(share: (pid: number) => void) => Promise<T>} work `share` makes the lock last as long as that child, too
  * @param {{ onWait?: (pid: number) => void, pollMs?: number }} [options]
  * @returns {Promise<T>}
  */
 export async function withLock(file, work, { onWait, pollMs = 100 } = {}) {
-  const mine = `${process.pid} ${randomUUID()}`
+  let mine = `${process.pid} ${randomUUID()}`
   let told = false
   mkdirSync(dirname(file), { recursive: true })
   while (!tryLock(file, mine)) {
@@ -36,7 +37,11 @@ export async function withLock(file, work, { onWait, pollMs = 100 } = {}) {
     await sleep(pollMs)
   }
   try {
-    return await work()
+    return await work((pid) => {
+      mine += ` ${pid}`
+      writeFileSync(`${file}.shared`, mine)
+      renameSync(`${file}.shared`, file)
+    })
   } finally {
     if (read(file) === mine) rmSync(file, { force: true })
   }
@@ -71,15 +76,20 @@ function pidOf(content) {
 }
 
 function isStale(file, content) {
-  try {
-    process.kill(pidOf(content), 0)
-  } catch (error) {
-    // EPERM: alive, and somebody else's.
-    if (error.code === 'ESRCH' || !Number.isInteger(pidOf(content))) return true
-  }
+  const [owner, , ...children] = content.split(' ')
+  if (![owner, ...children].some((pid) => isAlive(Number(pid)))) return true
   try {
     return statSync(file).mtimeMs < Date.now() - OLD_MS
   } catch {
     return false
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It lives, under another account.
+    return error.code === 'EPERM'
   }
 }

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process'
 
 /**
  * @param {string[]} args
- * @param {{ cwd: string, env?: NodeJS.ProcessEnv, show?: boolean }} options `show` prints npm's output as it comes
+ * @param {{ cwd: string, env?: NodeJS.ProcessEnv, show?: boolean, onSpawn?: (pid: number) => void }} options
+ *   `show` prints npm's output as it comes
  * @returns {Promise<string>} npm's stdout
  */
-export function npm(args, { cwd, env = process.env, show = false }) {
+export function npm(args, { cwd, env = process.env, show = false, onSpawn }) {
   const self = process.env.npm_execpath
   // Under pnpm or yarn this variable names them instead.
   const [command, first] = self?.endsWith('npm-cli.js') ? [process.execPath, [self]] : ['npm', []]
@@ -18,6 +19,7 @@ export function npm(args, { cwd, env = process.env, show = false }) {
       stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
       shell: process.platform === 'win32' && command === 'npm',
     })
+    if (child.pid !== undefined) onSpawn?.(child.pid)
     let stdout = ''
     let stderr = ''
     child.stdout?.on('data', (chunk) => (stdout += chunk))

@@ -24,7 +24,7 @@ export async function setup() {
 /** `npm ci` when package-lock.json differs from what node_modules was made from. */
 export async function install() {
   if (isInstalled()) return
-  await locked(async () => {
+  await locked(async (share) => {
     if (isInstalled()) return
     const began = performance.now()
     console.log('regrow: installing dependencies with npm ci, usually 10 to 60 seconds')
@@ -38,7 +38,8 @@ export async function install() {
       '--loglevel=error',
     ]
     const hash = lockfileHash()
-    await npm(['ci', ...flags], { cwd: root, show: true })
+    // An npm whose starter was killed goes on by itself; a second one beside it would break both.
+    await npm(['ci', ...flags], { cwd: root, show: true, onSpawn: share })
     stamp(installStamp, hash)
     console.log(`regrow: installed in ${seconds(began)}`)
   })
@@ -89,4 +90,9 @@ function locked(work) {
   return withLock(join(root, '.tmp', 'setup.lock'), work, { onWait })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await setup()
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await setup().catch((error) => {
+    console.error(error.message)
+    process.exitCode = 1
+  })
+}

@@ -17,6 +17,8 @@ export default class CountsReporter {
   }
 
   #count(module, counts) {
+    const file = relative(process.cwd(), module.moduleId)
+    const broken = module.state() === 'failed'
     let failedHere = 0
     for (const test of module.children.allTests()) {
       const result = test.result()
@@ -24,17 +26,18 @@ export default class CountsReporter {
       else if (result.state === 'failed') failedHere += 1
       else
         counts.skipped.push({
-          file: relative(process.cwd(), module.moduleId),
+          file,
           name: test.fullName,
-          reason: reasonOf(test, result),
+          reason: reasonOf(test, result, broken),
         })
     }
     // A file that does not load, or a hook that throws, has no failed test to show for it.
-    counts.failed += failedHere === 0 && module.state() === 'failed' ? 1 : failedHere
+    counts.failed += failedHere === 0 && broken ? 1 : failedHere
   }
 }
 
-function reasonOf(test, result) {
+function reasonOf(test, result, broken) {
   if (result.note) return result.note
+  if (broken) return 'not run, because its file or a hook failed'
   return test.options.mode === 'todo' ? 'todo' : 'no reason given: call ctx.skip(reason) in the test'
 }

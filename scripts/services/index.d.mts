@@ -50,3 +50,6 @@ export function startPostgres(options?: PostgresOptions): Promise<PostgresServer
 
 /** Starts a PgBouncer. It ends with this process, however that ends. */
 export function startPgbouncer(options: PgbouncerOptions): Promise<Pgbouncer>
+
+/** The path of a Node program of that major version, fetched from the npm registry when this process runs another. */
+export function findNode(major: number): Promise<string>

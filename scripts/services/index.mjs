@@ -1,4 +1,5 @@
 // Real servers for tests, benchmarks and the demo. How they are found: finder.mjs. How they end: guard.mjs.
 
+export { findNode } from './node.mjs'
 export { startPgbouncer } from './pgbouncer.mjs'
 export { startPostgres } from './postgres.mjs'

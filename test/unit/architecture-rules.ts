@@ -1,0 +1,180 @@
+// The rules of the source tree, each with the reason it exists and what to do instead. Checked by
+// architecture.test.ts, which also proves that each of them can fail.
+
+import type { Import, SourceFile } from './architecture-scan.ts'
+
+export interface Rule {
+  readonly name: string
+  readonly why: string
+  readonly instead: string
+  /** What breaks the rule in this file, in words; nothing when it is kept. */
+  check(file: SourceFile): string[]
+}
+
+const STEPS = ['enqueue', 'worker', 'sweep', 'schedule', 'operate']
+const STAGES = ['worker/take.ts', 'worker/check.ts', 'worker/run.ts', 'worker/settle.ts']
+const CORE = ['base', 'job', 'store', 'queue']
+
+/** What each room may import besides itself. A backend is a room of its own: `backends/redis`. */
+const ROOMS: Record<string, readonly string[]> = {
+  base: [],
+  job: ['base'],
+  store: ['base', 'job'],
+  'store/sql': ['base', 'job', 'store'],
+  queue: ['base', 'job'],
+  ...Object.fromEntries(STEPS.map((step) => [step, CORE])),
+  'regrow.ts': [...CORE, ...STEPS],
+  'index.ts': [...CORE, ...STEPS, 'regrow.ts'],
+  backends: CORE,
+  'backends/postgres': [...CORE, 'store/sql'],
+  'backends/pglite': [...CORE, 'store/sql'],
+}
+
+/** Packages and the rooms that may know them. */
+const PACKAGES: Record<string, readonly string[]> = {
+  '@standard-schema/spec': ['job', 'enqueue', 'index.ts', 'regrow.ts'],
+  pg: ['backends/postgres'],
+  '@electric-sql/pglite': ['backends/pglite'],
+  '@clack/prompts': ['cli'],
+  citty: ['cli'],
+  jiti: ['cli'],
+  picocolors: ['cli'],
+}
+
+const OUTER = ['cli', 'dashboard', 'testing']
+
+function roomOf(path: string): string {
+  const parts = path.split('/')
+  if (path.startsWith('store/sql/')) return 'store/sql'
+  if (parts[0] === 'backends' && parts.length > 2) return `backends/${parts[1]}`
+  return parts[0] as string
+}
+
+function importsThat(file: SourceFile, breaks: (target: string, room: string, imported: Import) => boolean): string[] {
+  return file.imports
+    .filter((each) => each.target !== undefined && breaks(each.target, roomOf(each.target), each))
+    .map((each) => `imports ${each.target}`)
+}
+
+function uses(file: SourceFile, pattern: RegExp): string[] {
+  return [...file.code.matchAll(pattern)].map((match) => {
+    const line = file.code.slice(0, match.index).split('\n').length
+    return `uses ${match[0]} in line ${line}`
+  })
+}
+
+const isPublicIndex = (target: string): boolean => target === 'index.ts' || /^backends\/[^/]+\/index\.ts$/.test(target)
+
+export const rules: readonly Rule[] = [
+  {
+    name: 'imports follow the diagram: base ← job ← store, queue ← enqueue | worker | sweep | schedule | operate ← regrow.ts',
+    why: 'The two arrows meet only at the ports Store and Queue; an import against the direction makes the parts one lump that cannot be tested or swapped alone.',
+    instead: 'Move what both need down (base, job, a port), or pass it in where regrow.ts wires the parts.',
+    check(file) {
+      const own = roomOf(file.path)
+      if (OUTER.includes(own)) return []
+      const allowed = ROOMS[own] ?? (own.startsWith('backends/') ? ROOMS.backends : undefined)
+      if (allowed === undefined) return [`is in "${own}", which is no room of the diagram`]
+      return importsThat(file, (_target, room) => room !== own && room !== 'store/sql' && !allowed.includes(room))
+    },
+  },
+  {
+    name: 'only postgres and pglite know store/sql',
+    why: 'store/sql is one implementation of the Store ports; whoever else imports it makes SQL a requirement of the core.',
+    instead: 'Use the port in src/store; if it lacks something, add it there.',
+    check(file) {
+      const own = roomOf(file.path)
+      if (own === 'store/sql' || ROOMS[own]?.includes('store/sql')) return []
+      return importsThat(file, (_target, room) => room === 'store/sql')
+    },
+  },
+  {
+    name: 'dashboard, cli and testing use the public index only',
+    why: 'They are users like any other: what they need, users need too, and it has to be public.',
+    instead:
+      'Export it from src/index.ts or from the index of a backend. testing may also `import type` the ports of src/store and src/queue.',
+    check(file) {
+      const own = roomOf(file.path)
+      if (!OUTER.includes(own)) return []
+      const isPort = (room: string, each: Import): boolean =>
+        own === 'testing' && each.typeOnly && (room === 'store' || room === 'queue')
+      return importsThat(file, (target, room, each) => room !== own && !isPublicIndex(target) && !isPort(room, each))
+    },
+  },
+  {
+    name: 'the stages of a worker know nothing of each other, and only worker.ts knows their order',
+    why: 'take, check, run and settle each turn a batch into a batch; the safety argument is their order, and it can only be read if one file holds it.',
+    instead: 'Return what the next stage needs, and let worker/worker.ts hand it on.',
+    check(file) {
+      if (file.path === 'worker/worker.ts') return []
+      return importsThat(file, (target) => STAGES.includes(target) && target !== file.path)
+    },
+  },
+  {
+    name: 'a package is known in one room',
+    why: 'A client library that leaks out of its backend becomes a dependency of everyone; each package here is one more that users install.',
+    instead:
+      'Keep it behind the port. A new dependency on purpose: add it to PACKAGES in test/unit/architecture-rules.ts with its room.',
+    check(file) {
+      const own = roomOf(file.path)
+      return file.imports
+        .filter((each) => each.target === undefined && !each.spec.startsWith('node:'))
+        .filter((each) => !PACKAGES[packageOf(each.spec)]?.includes(own))
+        .map((each) => `imports the package ${each.spec}`)
+    },
+  },
+  {
+    name: 'time and chance enter by base/clock.ts and base/random.ts',
+    why: "Tests and the simulator replace both; a call around them cannot be replayed, and a worker's own wall clock must never decide what is due.",
+    instead: 'Take a Clock or a Random as an argument.',
+    check(file) {
+      if (file.path === 'base/clock.ts' || file.path === 'base/random.ts' || roomOf(file.path) === 'cli') return []
+      return uses(
+        file,
+        /\bDate\.now\b|\bMath\.random\b|\bset(?:Timeout|Interval|Immediate)\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bhrtime\b|\brandom(?:UUID|Bytes|Int)\b/g,
+      )
+    },
+  },
+  {
+    name: 'the environment enters by cli/',
+    why: 'A library that reads process.env behaves differently on two machines for no visible reason.',
+    instead: 'Make it an option; the CLI fills options from the environment.',
+    check: (file) => (roomOf(file.path) === 'cli' ? [] : uses(file, /\bprocess\.env\b/g)),
+  },
+  {
+    name: 'a file is named after its one main export, in kebab-case',
+    why: 'The tree is the diagram: utils, helpers and types are where things go that nobody finds again.',
+    instead: 'Name the one thing the file holds; if it holds several, split it.',
+    check(file) {
+      const vague = ['util', 'utils', 'helper', 'helpers', 'common', 'types', 'misc', 'manager', 'service', 'services']
+      return file.path.split('/').flatMap((part) => {
+        const stem = part.replace(/(\.gen)?\.ts$/, '')
+        const found = stem.split('-').filter((word) => vague.includes(word))
+        if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(stem)) return [`"${part}" is not kebab-case`]
+        return found.map((word) => `"${part}" says "${word}"`)
+      })
+    },
+  },
+  {
+    name: 'no file is longer than 350 lines',
+    why: 'A file that long holds more than one thing, and nobody reads it to the end.',
+    instead: 'Cut it where a second noun begins.',
+    check(file) {
+      const lines = file.text.trimEnd().split('\n').length
+      return file.path.endsWith('.gen.ts') || lines <= 350 ? [] : [`has ${lines} lines`]
+    },
+  },
+  {
+    name: 'every file opens with a comment',
+    why: 'One to six lines that say which arrow and step this is spare the reader the search.',
+    instead: 'Say in the first lines what comes in and what goes out.',
+    check: (file) => (/^(#!.*\n)?\s*(\/\/|\/\*)/.test(file.text) ? [] : ['opens without a comment']),
+  },
+]
+
+function packageOf(spec: string): string {
+  return spec
+    .split('/')
+    .slice(0, spec.startsWith('@') ? 2 : 1)
+    .join('/')
+}

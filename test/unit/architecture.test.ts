@@ -1,0 +1,168 @@
+// The tree keeps to the diagram of the design: who may import whom, where time and environment enter, how files are
+// named. A broken rule says why it exists. The second half proves that every rule can fail.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { rules } from './architecture-rules.ts'
+import { scan } from './architecture-scan.ts'
+
+const src = fileURLToPath(new URL('../../src', import.meta.url))
+
+const files = readdirSync(src, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .map((entry) => join(entry.parentPath, entry.name))
+  .map((file) => scan(relative(src, file).split(sep).join('/'), readFileSync(file, 'utf8')))
+
+describe('src', () => {
+  test('has files to check', () => {
+    expect(
+      files.length,
+      'No source file was found: the rules below would pass without looking at anything.',
+    ).toBeGreaterThan(0)
+  })
+
+  test.each(rules)('$name', (rule) => {
+    const broken = files.flatMap((file) => rule.check(file).map((what) => `src/${file.path} ${what}`))
+    expect(broken, `${broken.join('\n')}\nWhy: ${rule.why}\nInstead: ${rule.instead}\n`).toEqual([])
+  })
+})
+
+describe('a rule that is broken is seen', () => {
+  const opening = '// A file.\n'
+  const cases: Record<string, { broken: [path: string, code: string][]; kept: [path: string, code: string][] }> = {
+    'imports follow the diagram': {
+      broken: [
+        ['base/loop.ts', `import { x } from '../job/key.ts'`],
+        ['job/key.ts', `import type { x } from '../store/ledger.ts'`],
+        ['store/ledger.ts', `export { x } from '../queue/hint.ts'`],
+        ['queue/push.ts', `import { x } from '../store/ledger.ts'`],
+        ['worker/take.ts', `import { x } from '../sweep/pass.ts'`],
+        ['sweep/pass.ts', `const x = await import('../worker/take.ts')`],
+        ['operate/why.ts', `import '../regrow.ts'`],
+        ['backends/redis/index.ts', `import { x } from '../../worker/worker.ts'`],
+        ['backends/redis/index.ts', `import { x } from '../postgres/index.ts'`],
+        ['regrow.ts', `import { x } from './backends/postgres/index.ts'`],
+        ['worker/take.ts', `import { x } from '../index.ts'`],
+        ['stuff/thing.ts', ''],
+      ],
+      kept: [
+        ['job/key.ts', `import { x } from '../base/loop.ts'`],
+        ['worker/take.ts', `import { x } from '../store/ledger.ts'\nimport { y } from './batch.ts'`],
+        ['regrow.ts', `import { x } from './worker/worker.ts'`],
+        ['index.ts', `export { regrow } from './regrow.ts'`],
+        ['backends/redis/index.ts', `import { x } from '../../queue/hint.ts'`],
+        ['base/loop.ts', `// import { x } from '../job/key.ts'\nconst t = \`import { x } from '../job/key.ts'\``],
+      ],
+    },
+    'only postgres and pglite know store/sql': {
+      broken: [
+        ['store/ledger.ts', `import { x } from './sql/ledger.ts'`],
+        ['backends/redis/index.ts', `import { x } from '../../store/sql/ledger.ts'`],
+        ['index.ts', `export { x } from './store/sql/ledger.ts'`],
+        ['cli/main.ts', `import { x } from '../store/sql/ledger.ts'`],
+      ],
+      kept: [
+        ['backends/postgres/index.ts', `import { x } from '../../store/sql/ledger.ts'`],
+        ['backends/pglite/index.ts', `import { x } from '../../store/sql/ledger.ts'`],
+        ['store/sql/ledger.ts', `import { x } from './statements.gen.ts'`],
+      ],
+    },
+    'dashboard, cli and testing': {
+      broken: [
+        ['cli/main.ts', `import { x } from '../operate/why.ts'`],
+        ['dashboard/index.ts', `import type { x } from '../store/ledger.ts'`],
+        ['testing/index.ts', `import { x } from '../store/ledger.ts'`],
+        ['testing/index.ts', `import { x } from '../backends/memory/queue.ts'`],
+      ],
+      kept: [
+        ['cli/main.ts', `import { x } from '../index.ts'\nimport { y } from './config.ts'`],
+        [
+          'testing/index.ts',
+          `import type { x } from '../store/ledger.ts'\nimport { y } from '../backends/memory/index.ts'`,
+        ],
+      ],
+    },
+    'the stages of a worker': {
+      broken: [
+        ['worker/take.ts', `import { x } from './check.ts'`],
+        ['worker/beat.ts', `import type { x } from './settle.ts'`],
+        ['regrow.ts', `import { x } from './worker/run.ts'`],
+      ],
+      kept: [
+        ['worker/worker.ts', `import { x } from './take.ts'`],
+        ['regrow.ts', `import { x } from './worker/worker.ts'`],
+      ],
+    },
+    'a package is known in one room': {
+      broken: [
+        ['worker/run.ts', `import pg from 'pg'`],
+        ['base/loop.ts', `import x from 'left-pad'`],
+        ['backends/pglite/index.ts', `const x = await import('pg')`],
+      ],
+      kept: [
+        ['backends/pglite/index.ts', `const x = await import('@electric-sql/pglite/vector')`],
+        ['base/random.ts', `import { x } from 'node:crypto'`],
+        ['cli/init.ts', `const file = \`import { regrow } from 'regrow'\``],
+      ],
+    },
+    'time and chance': {
+      broken: [
+        ['worker/run.ts', 'const t = Date.now()'],
+        ['worker/run.ts', 'const t = new Date()'],
+        ['queue/memory.ts', 'setTimeout(() => {}, 1)'],
+        ['sweep/pass.ts', `const n = \`\${Math.random()}\``],
+      ],
+      kept: [
+        ['base/clock.ts', 'const t = Date.now()'],
+        ['cli/main.ts', 'setInterval(() => {}, 1)'],
+        [
+          'worker/run.ts',
+          'const t = new Date(at) // never Date.now()\nconst s = "Math.random()"\nconst r = /setTimeout/',
+        ],
+      ],
+    },
+    'the environment': {
+      broken: [['index.ts', 'const url = process.env.DATABASE_URL']],
+      kept: [['cli/config.ts', 'const url = process.env.DATABASE_URL']],
+    },
+    'a file is named': {
+      broken: [
+        ['worker/utils.ts', ''],
+        ['worker/takeKeys.ts', ''],
+        ['helpers/thing.ts', ''],
+        ['job/job-manager.ts', ''],
+      ],
+      kept: [['store/sql/statements.gen.ts', '']],
+    },
+    'no file is longer': {
+      broken: [['job/key.ts', '\nx'.repeat(350)]],
+      kept: [
+        ['job/key.ts', '\nx'.repeat(348)],
+        ['job/key.gen.ts', '\nx'.repeat(999)],
+      ],
+    },
+  }
+
+  for (const [begin, { broken, kept }] of Object.entries(cases)) {
+    const rule = rules.find((each) => each.name.startsWith(begin))
+    test.each(broken)(`${begin}: broken by %s with %j`, (path, code) => {
+      expect(rule?.check(scan(path, opening + code))).not.toEqual([])
+    })
+    test.each(kept)(`${begin}: kept by %s with %j`, (path, code) => {
+      expect(rule?.check(scan(path, opening + code))).toEqual([])
+    })
+  }
+
+  test('every file opens with a comment: broken by code in the first line, kept below a #! line', () => {
+    const rule = rules.find((each) => each.name.startsWith('every file opens'))
+    expect(rule?.check(scan('job/key.ts', 'const x = 1\n// late'))).not.toEqual([])
+    expect(rule?.check(scan('cli/main.ts', '#!/usr/bin/env node\n// The CLI.\n'))).toEqual([])
+  })
+
+  test('every rule has such a proof', () => {
+    const proven = [...Object.keys(cases), 'every file opens']
+    expect(rules.filter((rule) => !proven.some((begin) => rule.name.startsWith(begin)))).toEqual([])
+  })
+})
