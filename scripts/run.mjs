@@ -2,18 +2,18 @@
 // nothing keeps running behind a shell that has its prompt back.
 
 import { spawn } from 'node:child_process'
+import { whenOrphaned } from './orphan.mjs'
 
 let current
 
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-]) {
-  process.on(signal, () => {
-    if (current === undefined) process.exit(code)
-    current.once('close', () => process.exit(code))
-    current.kill(signal)
-  })
+process.on('SIGINT', () => end('SIGINT', 130))
+process.on('SIGTERM', () => end('SIGTERM', 143))
+whenOrphaned(() => end('SIGTERM', 143))
+
+function end(signal, code) {
+  if (current === undefined) process.exit(code)
+  current.once('close', () => process.exit(code))
+  current.kill(signal)
 }
 
 /** @returns {Promise<{ ok: boolean, how: string }>} how it ended, in words */

@@ -8,6 +8,7 @@ const DEMO = 'examples/control-plane/main.mjs'
 
 console.log('regrow: starting the demo (Ctrl-C ends it)')
 const { setup } = await import('./setup.mjs')
+const { whenOrphaned } = await import('./orphan.mjs')
 await setup().catch(giveUp)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -17,6 +18,7 @@ const demo = spawn(process.execPath, [join(root, DEMO), ...process.argv.slice(2)
 // own time and this process waits for it.
 process.on('SIGINT', () => process.stdin.isTTY || demo.kill('SIGINT'))
 process.on('SIGTERM', () => demo.kill('SIGTERM'))
+whenOrphaned(() => demo.kill('SIGTERM'))
 
 demo.once('error', giveUp)
 demo.once('exit', (code, signal) => {

@@ -12,6 +12,7 @@ import { buildIfChanged, install } from './setup.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'regrow-test-'))
 const report = join(scratch, 'vitest.json')
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const filters = process.argv.slice(2)
 
 // Not what the caller's shell says: NODE_ENV=production changes how libraries behave under test.
@@ -38,7 +39,6 @@ try {
   console.error(error.message)
   total.failed += 1
 }
-rmSync(scratch, { recursive: true, force: true })
 
 for (const { file, name, reason } of total.skipped) console.log(`skipped: ${file}: ${name}: ${reason}`)
 const skipped = total.skipped.length > 0 ? `, ${total.skipped.length} skipped` : ''

@@ -19,7 +19,7 @@ export async function query(url, text) {
 /**
  * Asks until the server answers.
  * @param {string} url
- * @param {() => boolean} isRunning false ends the wait at once
+ * @param {() => Promise<boolean>} isRunning false ends the wait at once
  * @returns {Promise<boolean>} false when the server went away or the time is up
  */
 export async function untilReady(url, isRunning, limitMs = 60_000) {
@@ -29,7 +29,7 @@ export async function untilReady(url, isRunning, limitMs = 60_000) {
       await query(url, 'select 1')
       return true
     } catch {
-      if (!isRunning()) return false
+      if (!(await isRunning())) return false
       await sleep(25)
     }
   }

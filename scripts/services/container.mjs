@@ -24,28 +24,33 @@ export function container({ image, options = [], args = [], endSignal }) {
   const name = `regrow-test-${randomUUID()}`
   let made = false
   let pid
-  let logs = ''
+  const inspect = async (field) =>
+    (
+      await run('docker', ['inspect', '--format', `{{.State.${field}}}`, name]).catch(() => ({ stdout: '' }))
+    ).stdout.trim()
 
   return {
     get pid() {
       return pid
     },
-    isRunning: () => pid !== undefined,
-    logTail: () => logs,
+    isRunning: async () => (await inspect('Running')) === 'true',
+    async logTail() {
+      const { stdout, stderr } = await run('docker', ['logs', '--tail', '15', name]).catch((error) => error)
+      return `${stdout}${stderr}`.trim()
+    },
 
     async start() {
       watchOver('container', name)
       if (made) await run('docker', ['start', name])
       else await run('docker', ['run', '--detach', '--name', name, ...options, image, ...args], { timeout: 180_000 })
       made = true
-      pid = Number((await run('docker', ['inspect', '--format', '{{.State.Pid}}', name])).stdout)
+      pid = Number(await inspect('Pid'))
     },
 
     async end(signal = endSignal) {
       if (pid === undefined) return
       await run('docker', ['kill', '--signal', signal, name]).catch(() => {})
       await run('docker', ['wait', name])
-      logs = (await run('docker', ['logs', '--tail', '15', name])).stderr
       pid = undefined
     },
 

@@ -36,6 +36,8 @@ export interface PgbouncerOptions {
   poolMode?: 'session' | 'transaction' | 'statement'
   /** Further lines of the [pgbouncer] section. */
   settings?: Record<string, string | number>
+  /** True lets REGROW_TEST_PGBOUNCER_URL name one instead. Defaults to false. */
+  shared?: boolean
 }
 
 export interface Pgbouncer {

@@ -1,7 +1,7 @@
 // A PgBouncer in front of a test Postgres: the pooler that most hosted databases put there. Any database of the
 // server behind it can be reached through it, as any user, without a password.
 
-import { rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { serverFolder } from './account.mjs'
 import { untilReady, withDatabase } from './client.mjs'
@@ -13,9 +13,14 @@ import { freePort } from './port.mjs'
 import { program } from './program.mjs'
 
 /** See index.d.mts. */
-export async function startPgbouncer({ postgres, poolMode = 'transaction', settings = {} }) {
+export async function startPgbouncer({ postgres, poolMode = 'transaction', settings = {}, shared = false }) {
   const named = process.env.REGROW_TEST_PGBOUNCER_URL
-  if (named) {
+  if (shared && named) {
+    if (!process.env.REGROW_TEST_POSTGRES_URL) {
+      throw new Error(
+        'REGROW_TEST_PGBOUNCER_URL needs REGROW_TEST_POSTGRES_URL: the server that it stands in front of.',
+      )
+    }
     say('pgbouncer: the one named by REGROW_TEST_PGBOUNCER_URL')
     return {
       port: Number(new URL(named).port || 6432),
@@ -33,7 +38,7 @@ export async function startPgbouncer({ postgres, poolMode = 'transaction', setti
       say(`pgbouncer: pid ${bouncer.pid}, port ${port}, pool_mode ${poolMode}`)
       return bouncer
     }
-    const log = bouncer.logTail()
+    const log = await bouncer.logTail()
     await bouncer.close()
     if (tries === 5 || !/address already in use/i.test(log))
       throw new Error(`PgBouncer did not start on port ${port}:\n${log}`)
@@ -51,6 +56,8 @@ async function start(found, port, behind, poolMode, settings) {
     ini({ port, behind, host, listen, poolMode, settings, socketDir: found.kind === 'docker' ? '' : home }),
     { mode: 0o644 },
   )
+  // The account inside the container is another one.
+  if (found.kind === 'docker') chmodSync(home, 0o755)
   const endSignal = 'SIGTERM'
   const server =
     found.kind === 'docker'

@@ -117,7 +117,7 @@ function postgresServer({ process: server, dataDir, clean }, port) {
       for (;;) {
         await server.start()
         if (await untilReady(url(), server.isRunning)) return
-        const log = server.logTail()
+        const log = await server.logTail()
         // After kill9 the old children need a moment to notice; until then a new server refuses to start.
         if (performance.now() > end || !/still in use|lock file "postmaster.pid" already exists/.test(log)) {
           throw new Error(`Postgres did not start on port ${port}:\n${log}`)

@@ -12,13 +12,14 @@ import { forget, watchOver } from './guard.mjs'
 export function program({ command, args, logFile, endSignal }) {
   let child
   let ended = Promise.resolve()
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null
 
   return {
     get pid() {
       return child?.pid
     },
-    isRunning: () => child !== undefined && child.exitCode === null && child.signalCode === null,
-    logTail: () => tail(logFile),
+    isRunning: async () => isRunning(),
+    logTail: async () => tail(logFile),
 
     async start() {
       const log = openSync(logFile, 'a')
@@ -39,7 +40,7 @@ export function program({ command, args, logFile, endSignal }) {
 
     /** Sends a signal and waits until the process is gone. */
     async end(signal = endSignal) {
-      if (child === undefined || !this.isRunning()) return
+      if (!isRunning()) return
       child.ref()
       child.kill(signal)
       await ended

@@ -17,7 +17,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     // Nothing here outlives the run. synchronous_commit stays on: the library's own choices are under test.
     settings: { max_connections: 200, shared_buffers: '256MB', fsync: false, full_page_writes: false },
   })
-  const pgbouncer = await startPgbouncer({ postgres })
+  const pgbouncer = await startPgbouncer({ postgres, shared: true })
   project.provide('postgresUrl', postgres.url())
   project.provide('pgbouncerUrl', pgbouncer.url('postgres'))
   return async () => {
