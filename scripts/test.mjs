@@ -33,7 +33,6 @@ console.log('regrow: testing')
 try {
   await install()
   if (filters.length === 0) for (const [name, check] of checks) await step(name, check)
-  else await step('build', buildIfChanged)
   await step('tests', vitest)
 } catch (error) {
   console.error(error.message)
