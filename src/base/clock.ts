@@ -1,0 +1,33 @@
+// Time enters here and nowhere else. Local time only measures durations; what is due is decided by the store's clock.
+
+/** The only source of time. Tests and the simulator bring their own. */
+export interface Clock {
+  /** Monotonic milliseconds since some fixed point; never compared between processes. */
+  now(): number
+  /** Wall clock in epoch milliseconds; for ids and log lines, never for a decision. */
+  wall(): number
+  /** Resolves after `ms`, or as soon as `signal` aborts; it never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Resolves once everything that is ready now has run; lets work gather into a batch. */
+  gather(): Promise<void>
+}
+
+/** The longest delay a Node timer can hold; longer sleeps are cut there, loops simply tick once more. */
+const longestTimerMs = 2_147_483_647
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs))
+      signal?.addEventListener('abort', done)
+    }),
+  gather: () => new Promise((resolve) => setImmediate(resolve)),
+}

@@ -1,0 +1,35 @@
+// Durations as people write them: '250ms', '30s', '5m', '2h', '1d', or a number of milliseconds.
+import { RegrowError } from './errors.ts'
+
+/** Milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of a duration; throws a `RegrowError` that says what a duration looks like. */
+export function milliseconds(duration: Duration | string, what = 'a duration'): number {
+  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return duration
+  const match = typeof duration === 'string' ? /^(\d{1,12}(?:\.\d{1,6})?)\s?(ms|s|m|h|d)$/.exec(duration) : null
+  if (!match)
+    throw new RegrowError(
+      'bad_duration',
+      `${what} is ${JSON.stringify(duration) ?? String(duration)}`,
+      `Write milliseconds as a number, or a number with a unit: '250ms', '30s', '5m', '2h', '1d'.`,
+    )
+  return Number(match[1]) * (unitMs[match[2] as string] as number)
+}
+
+/** A duration in few characters, for people: `1.4s`, `3m 20s`, `2h 5m`. */
+export function readable(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')}s`
+  const seconds = Math.round(ms / 1_000)
+  const [days, hours, minutes, rest] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3_600) % 24,
+    Math.floor(seconds / 60) % 60,
+    seconds % 60,
+  ]
+  const parts = [days && `${days}d`, hours && `${hours}h`, minutes && `${minutes}m`, rest && `${rest}s`]
+  return parts.filter(Boolean).slice(0, 2).join(' ')
+}

@@ -1,0 +1,38 @@
+// What happens is told here. Typed by a map from name to detail; nothing is built when nobody listens.
+import { channel } from 'node:diagnostics_channel'
+
+const everything = channel('regrow')
+
+type Listener = (detail: never, name: never) => void
+
+/** A typed event source; each event is also published on the diagnostics channel `regrow`. */
+export class Events<EventMap extends object> {
+  readonly #listeners = new Map<string, Set<Listener>>()
+
+  /** Calls `listener` for each event of that name (`'*'`: of any). Returns the function that ends it. */
+  on<Name extends keyof EventMap & string>(
+    name: Name | '*',
+    listener: (detail: EventMap[Name], name: Name) => void,
+  ): () => void {
+    const set = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, set.add(listener as Listener))
+    return () => set.delete(listener as Listener)
+  }
+
+  /** True when an event of that name would reach somebody: lets hot paths skip building details. */
+  heard(name: keyof EventMap & string): boolean {
+    return everything.hasSubscribers || !!this.#listeners.get(name)?.size || !!this.#listeners.get('*')?.size
+  }
+
+  emit<Name extends keyof EventMap & string>(name: Name, detail: EventMap[Name]): void {
+    if (everything.hasSubscribers) everything.publish({ name, detail })
+    for (const key of [name, '*'])
+      for (const listener of this.#listeners.get(key) ?? []) {
+        try {
+          listener(detail as never, name as never)
+        } catch {
+          // A listener's mistake must not stop a worker; listeners report their own errors.
+        }
+      }
+  }
+}

@@ -1,0 +1,28 @@
+// Chance enters here and nowhere else, so that a seeded run replays exactly.
+import { randomBytes } from 'node:crypto'
+
+/** The only source of chance. Tests and the simulator bring their own. */
+export interface Random {
+  /** A number in [0, 1). */
+  float(): number
+  /** `n` random bytes as lower-case hex. */
+  hex(bytes: number): string
+}
+
+export const systemRandom: Random = {
+  float: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
+  hex: (bytes) => randomBytes(bytes).toString('hex'),
+}
+
+/** A uuid (version 7) whose first bits are `wallMs`: new ids lie side by side in an index. */
+export function timeOrderedUuid(random: Random, wallMs: number): string {
+  const time = Math.floor(wallMs).toString(16).padStart(12, '0').slice(-12)
+  const rest = random.hex(10)
+  const variant = ((Number.parseInt(rest[3] as string, 16) & 0x3) | 0x8).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
+}
+
+/** `ms` moved by up to ± `share` of itself. */
+export function spread(random: Random, ms: number, share: number): number {
+  return ms * (1 + share * (2 * random.float() - 1))
+}

@@ -1,0 +1,56 @@
+// Keeps the loops of a process alive. It knows loops, not jobs: starts them, restarts the stalled, and can say
+// how long ago each one last succeeded. There is no scheduler process; every working process carries one of these.
+import { Loop, type LoopSpec, type LoopSurroundings } from './loop.ts'
+
+/** Liveness of one loop: the age of its last success, never a ping. */
+export interface LoopReport {
+  readonly name: string
+  readonly successAgeMs: number | undefined
+  readonly restarts: number
+}
+
+export class Watchdog {
+  readonly #loops: { loop: Loop; restarts: number }[]
+  readonly #patrol: Loop
+
+  constructor(specs: readonly LoopSpec[], around: LoopSurroundings, stalled: (loop: string) => void) {
+    this.#loops = specs.map((spec) => ({ loop: new Loop(spec, around), restarts: 0 }))
+    this.#patrol = new Loop(
+      {
+        name: 'watchdog',
+        tick: async () => {
+          for (const watched of this.#loops.filter(({ loop }) => loop.stalled)) {
+            stalled(watched.loop.spec.name)
+            watched.restarts++
+            watched.loop.abandon()
+          }
+          return 1_000
+        },
+      },
+      around,
+    )
+  }
+
+  start(): void {
+    for (const { loop } of this.#loops) loop.start()
+    this.#patrol.start()
+  }
+
+  /** Begins the next round of the named loop now. */
+  wake(name: string): void {
+    for (const { loop } of this.#loops) if (loop.spec.name === name) loop.wake()
+  }
+
+  async stop(...names: readonly string[]): Promise<void> {
+    const chosen = this.#loops.filter(({ loop }) => names.length === 0 || names.includes(loop.spec.name))
+    await Promise.all([...chosen.map(({ loop }) => loop.stop()), ...(names.length === 0 ? [this.#patrol.stop()] : [])])
+  }
+
+  report(): LoopReport[] {
+    return this.#loops.map(({ loop, restarts }) => ({
+      name: loop.spec.name,
+      successAgeMs: loop.successAgeMs,
+      restarts,
+    }))
+  }
+}

@@ -1,0 +1,89 @@
+// The upper arrow begins here: a key or an input comes in, hints go out through the one door. A broken queue never fails
+// the caller's request: the row or intent is there, and the sweep finds it.
+import type { Clock } from '../base/clock.ts'
+import { RegrowError } from '../base/errors.ts'
+import { unknownOptions } from '../base/options.ts'
+import type { Random } from '../base/random.ts'
+import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, TransactionLike } from '../job/declaration.ts'
+import type { Job } from '../job/job.ts'
+import type { Hint } from '../queue/hint.ts'
+import type { Push } from '../queue/push.ts'
+import type { SqlExecutor } from '../store/executor.ts'
+import type { Intents } from '../store/intents.ts'
+import { pushAfterCommit } from './after-commit.ts'
+import { jitterOf } from './jitter.ts'
+import { intentsOf } from './record.ts'
+
+export interface EnqueuePorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly push: Push
+  readonly intents: Intents
+}
+
+const pageSize = 1_000
+
+/** Hints for keys whose rows are the user's own. */
+export async function enqueueKeys(
+  ports: EnqueuePorts,
+  job: Job,
+  keys: Iterable<unknown>,
+  options: EnqueuePendingOptions = {},
+): Promise<EnqueueReport> {
+  refuseWhen(job, options)
+  refuseUnknown(job, options, ['jitter', 'tx'])
+  const jitter = jitterOf(ports.random, options.jitter)
+  const texts = Array.from(keys, (key) => job.key.encode(key))
+  const hints = texts.map((key): Hint => ({ job: job.name, key, delayMs: jitter(), fresh: true }))
+  return { ...(await pushOrWait(ports, hints, options.tx)), held: 0, keys: texts }
+}
+
+/** Intents, then their hints. */
+export async function enqueueInputs(
+  ports: EnqueuePorts,
+  job: Job,
+  inputs: Iterable<unknown>,
+  options: EnqueueInputOptions = {},
+): Promise<EnqueueReport> {
+  refuseUnknown(job, options, ['in', 'at', 'jitter', 'tx', 'id', 'unique'])
+  const jitter = jitterOf(ports.random, options.jitter)
+  const rows = await intentsOf(ports, job, [...inputs], options)
+  const report = { added: 0, merged: 0, dropped: 0, held: 0 }
+  const keys: string[] = []
+  for (let at = 0; at < rows.length; at += pageSize) {
+    const page = rows.slice(at, at + pageSize)
+    const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
+    const byId = new Map(answers.map((answer) => [answer.id, answer]))
+    keys.push(...page.map(({ id }) => byId.get(id)?.heldBy ?? id))
+    const held = answers.filter(({ paused }) => paused).length
+    const hints = answers
+      .filter(({ paused }) => !paused)
+      .map(({ heldBy, waitMs }): Hint => ({ job: job.name, key: heldBy, delayMs: waitMs + jitter(), fresh: true }))
+    const pushed = await pushOrWait(ports, hints, options.tx)
+    report.added += pushed.added
+    report.merged += pushed.merged
+    report.dropped += pushed.dropped
+    report.held += held
+  }
+  return { ...report, keys }
+}
+
+async function pushOrWait(ports: EnqueuePorts, hints: readonly Hint[], tx: TransactionLike | undefined) {
+  if (tx && pushAfterCommit(tx, hints)) return { added: hints.length, merged: 0, dropped: 0 }
+  return ports.push(hints)
+}
+
+function refuseWhen(job: Job, options: object): void {
+  for (const name of ['in', 'at'])
+    if (name in options && options[name as never] !== undefined)
+      throw new RegrowError(
+        'row_says_when',
+        `\`${name}\` was given to "${job.name}", a \`pending\` job`,
+        'The row says when: return it as `run_at` from the pending query.',
+      )
+}
+
+function refuseUnknown(job: Job, options: object, known: readonly string[]): void {
+  const mistakes = unknownOptions(options, known, `enqueue of "${job.name}"`)
+  if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('; '), 'Nothing was enqueued.')
+}

@@ -1,0 +1,133 @@
+// What users write, as types. Overloads are ordered so that the error for "no kind of job" teaches `pending`.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Duration } from '../base/duration.ts'
+import type { Context, Handler, ManyContext } from './handler.ts'
+import type { KeyIn, KeyOut, KeyShape } from './key.ts'
+import type { Pending } from './pending.ts'
+
+/** Options that every kind of job has. */
+export interface CommonOptions {
+  /** How failed runs are repeated. Defaults to 20 attempts, 2 s doubling to 1 h, ± 25 %. */
+  retry?: {
+    /** Runs until quarantine. Defaults to 20. */
+    attempts?: number
+    /** Defaults to 'exponential'. */
+    backoff?: 'exponential' | 'fixed'
+    /** Wait after the first failure. Defaults to 2 s. */
+    delay?: Duration
+    /** Longest wait. Defaults to 1 h. */
+    maxDelay?: Duration
+  }
+  /** After this `ctx.signal` aborts; 30 s later the claim is given up. Defaults to 15 minutes. */
+  timeout?: Duration
+  /** Until when a second enqueue of the same key is merged into the first: its start (default), or its success. */
+  uniqueUntil?: 'start' | 'success'
+  /** The safety net: how often the pending rows are looked through, and over which time what it finds is spread. */
+  sweep?: {
+    /** Defaults to 1 minute, ± 10 %. */
+    every?: Duration
+    /** Defaults to none. */
+    jitter?: Duration
+  }
+}
+
+/** A job whose work is rows of your own. */
+export interface PendingOptions<S extends KeyShape> extends CommonOptions {
+  /** Type of the key column: 'text' (default), 'int', 'bigint', 'uuid', or an object of these for a composite key. */
+  key?: S
+  /** Which rows imply that the job should run? Returns the key; may return `version` and `run_at`. */
+  pending: Pending<KeyOut<S>>
+  /** The handler, where declaration and handler live in one file. */
+  run?: (key: KeyOut<S>, ctx: Context) => unknown
+}
+
+/** A job whose work has no natural row: its input is stored as an intent. */
+export interface InputOptions<Schema extends StandardSchemaV1> extends CommonOptions {
+  /** Standard Schema (zod, valibot, …) of the input. */
+  input: Schema
+  run?: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context) => unknown
+}
+
+/** Spread over the next `jitter`, or between two durations. It is only in the queue, and may be lost with it. */
+export type Jitter = Duration | readonly [from: Duration, to: Duration]
+
+/** Anything with `query(text, params)`: the transaction that the intent is written in. */
+export interface TransactionLike {
+  query(text: string, params?: never): unknown
+}
+
+type RowSaysWhen = 'the row says when: return it as `run_at` from the pending query'
+
+export interface EnqueuePendingOptions {
+  jitter?: Jitter
+  /** A transaction of yours that writes the row. The hint is pushed at once; three more tries cover its commit. */
+  tx?: TransactionLike
+  in?: RowSaysWhen
+  at?: RowSaysWhen
+}
+
+export interface EnqueueInputOptions {
+  /** Not before so long from now; stored with the intent. */
+  in?: Duration
+  /** Not before this instant; stored with the intent. */
+  at?: Date
+  jitter?: Jitter
+  /** Your transaction: the intent commits with it. */
+  tx?: TransactionLike
+  /** The intent's id (a uuid). Give it to make a repeated call one intent. Defaults to a new one. */
+  id?: string
+  /** While an intent of this job with this text waits or runs, another is merged into it. */
+  unique?: string
+}
+
+/** What became of an enqueue. The work is safe in each case; only `added` and `merged` are also quick. */
+export interface EnqueueReport {
+  /** Hints that are new in the queue. */
+  readonly added: number
+  /** There was such a hint (or an intent with that unique key) already. */
+  readonly merged: number
+  /** The queue was full or broken; the sweep will find the row. */
+  readonly dropped: number
+  /** The job is paused; the work waits in the store. */
+  readonly held: number
+  /** Keys, in the order given; of an input job the ids of its intents. */
+  readonly keys: readonly string[]
+}
+
+export interface PendingJob<S extends KeyShape> {
+  readonly name: string
+  /** Runs the key soon. Only for speed: the pending query is the guarantee. */
+  enqueue(key: KeyIn<S>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
+  enqueueMany(keys: Iterable<KeyIn<S>>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
+  /** The handler, in a file that only workers import. */
+  handle(run: (key: KeyOut<S>, ctx: Context) => unknown): Handler
+  /** A handler of many keys at once, 100 at most unless `batch` says otherwise; `ctx.fail(key, error)` marks one. */
+  handleMany(run: (keys: KeyOut<S>[], ctx: ManyContext<KeyOut<S>>) => unknown, options?: { batch?: number }): Handler
+}
+
+/** One input of a batch, with the id of its intent. */
+export interface InputItem<Input> {
+  readonly id: string
+  readonly input: Input
+}
+
+export interface InputJob<Schema extends StandardSchemaV1> {
+  readonly name: string
+  /** Stores an intent and hints it. When this returns, the work is certain. */
+  enqueue(input: StandardSchemaV1.InferInput<Schema>, options?: EnqueueInputOptions): Promise<EnqueueReport>
+  enqueueMany(
+    inputs: Iterable<StandardSchemaV1.InferInput<Schema>>,
+    options?: Omit<EnqueueInputOptions, 'id' | 'unique'>,
+  ): Promise<EnqueueReport>
+  handle(run: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context) => unknown): Handler
+  handleMany(
+    run: (items: InputItem<StandardSchemaV1.InferOutput<Schema>>[], ctx: ManyContext<string>) => unknown,
+    options?: { batch?: number },
+  ): Handler
+}
+
+/** Declares a job and binds it to the app. A job has exactly one of `pending` and `input`. */
+export interface DeclareJob {
+  <Schema extends StandardSchemaV1>(name: string, options: InputOptions<Schema> & { pending?: never }): InputJob<Schema>
+  <const S extends KeyShape = 'text'>(name: string, options: PendingOptions<S> & { input?: never }): PendingJob<S>
+}

@@ -1,0 +1,40 @@
+// The names of what happens, and what each event tells. Keys and counts only: never inputs, rows or secrets.
+
+/** Every event of regrow; listen with `app.on(name, listener)`. */
+export interface EventMap {
+  /** A handler begins. `attempt` counts from 1. */
+  'job.started': { job: string; key: string; attempt: number }
+  /** An outcome was recorded. `state` is what the ledger holds now; `done` means nothing. */
+  'job.settled': {
+    job: string
+    key: string
+    state: 'done' | 'retrying' | 'quarantined'
+    error: string | null
+    tookMs: number
+  }
+  /** A result came too late: the claim belonged to somebody else, and nothing was recorded. */
+  'job.leaseLost': { job: string; key: string }
+  /** Something was thrown after `ctx.tx` had committed; the run stays a success. */
+  'job.threwAfterTx': { job: string; key: string; error: unknown }
+  /** A handler did not end 30 s after its timeout; its claim was given up, its slot is stuck. */
+  'job.stuck': { job: string; key: string }
+  /** It ran, and its row is still pending. Without a `version` column this may be new work: `counted` is false. */
+  'job.noProgress': { job: string; key: string; counted: boolean }
+  /** A popped hint started nothing. */
+  'hint.refused': { job: string; key: string; why: Verdict }
+  /** Hints that the queue did not take; the rows are still there, the sweep will find them. */
+  'hint.dropped': { count: number; why: 'full' | 'queue' | 'foreign'; error: unknown }
+  /** A sweep's turn ended. `finished` is false when it will go on at its cursor. */
+  'sweep.passed': { job: string; seen: number; pushed: number; held: number; finished: boolean; tookMs: number }
+  'sweep.failed': { job: string; error: unknown }
+  /** Claims of dead workers were released. */
+  'worker.freed': { workers: number; keys: number }
+  /** This worker was declared dead by another; it starts anew under a new identity. */
+  'worker.gone': { holder: string }
+  /** A background loop failed one round and goes on. */
+  'loop.failed': { loop: string; error: unknown }
+  'loop.stalled': { loop: string }
+}
+
+/** Why a hint started nothing. */
+export type Verdict = 'live' | 'later' | 'quarantined' | 'suspect' | 'paused' | 'not pending' | 'gone'

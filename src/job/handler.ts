@@ -1,0 +1,51 @@
+// What a handler gets and gives. Returning is success, throwing is failure.
+import type { Duration } from '../base/duration.ts'
+import type { Job } from './job.ts'
+import type { SqlValue } from './pending.ts'
+
+/** A transaction of the store. */
+export interface Transaction {
+  query(text: string, params?: readonly (SqlValue | bigint)[]): Promise<{ rows: Record<string, unknown>[] }>
+}
+
+/** What a run may use besides its key. */
+export interface Context {
+  readonly job: string
+  /** Counts from 1: what failed and what crashed before, plus this one. */
+  readonly attempt: number
+  /** Stable over attempts, new with a new version: give it to providers that take one. */
+  readonly idempotencyKey: string
+  /** Aborts at the timeout, when the claim is lost, and when the worker stops. */
+  readonly signal: AbortSignal
+  /**
+   * Runs `fn` in a transaction that also settles the run: effects and outcome commit together, or not at all.
+   * Once per run and last; `{ settle: false }` only fences (the claim is held while it commits), any number of times.
+   */
+  tx<T>(fn: (tx: Transaction) => Promise<T>, options?: { settle?: boolean }): Promise<T>
+  /** Ends the run without success or failure; it starts again after `in`. */
+  again(options?: { in?: Duration }): void
+  /** Ends the run in quarantine: a person must look at it. */
+  quarantine(reason: string): void
+  /** Writes a line with the job and key. */
+  readonly log: { info(message: string): void; warn(message: string): void; error(message: string): void }
+}
+
+/** What a run of many keys may use. */
+export interface ManyContext<K> extends Omit<Context, 'attempt' | 'idempotencyKey' | 'again' | 'quarantine'> {
+  /** Marks one key as failed; the others succeed when the handler returns. */
+  fail(key: K, error: unknown): void
+  /** One key starts again after `in`. */
+  again(key: K, options?: { in?: Duration }): void
+  quarantine(key: K, reason: string): void
+  idempotencyKey(key: K): string
+}
+
+/** A handler bound to its job; give it to `app.work({ handlers })`. */
+export interface Handler {
+  readonly job: Job
+  readonly many: boolean
+  /** Keys per call, at most. */
+  readonly batchMax: number
+  /** Gets one value, or for a handler of many an array. */
+  readonly run: (value: never, ctx: never) => unknown
+}

@@ -1,0 +1,121 @@
+// A declared job as the arrows see it, and the reading of what the user wrote: every mistake is found, none is thrown.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { milliseconds } from '../base/duration.ts'
+import { messageOf } from '../base/errors.ts'
+import { unknownOptions } from '../base/options.ts'
+import type { CommonOptions } from './declaration.ts'
+import { type KeyCodec, type KeyShape, keyCodec } from './key.ts'
+import type { RetryPolicy } from './outcome.ts'
+import { type CustomPending, isCustomPending, type Pending, queryReader, type SqlQuery } from './pending.ts'
+
+/** A job with every default filled in. */
+export interface Job {
+  readonly name: string
+  readonly key: KeyCodec
+  /** The pending query's present form; null for input jobs and custom sources. */
+  readonly query: (() => SqlQuery) | null
+  readonly custom: CustomPending<never> | null
+  readonly input: StandardSchemaV1 | null
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly uniqueUntil: 'start' | 'success'
+  readonly sweepEveryMs: number
+  readonly sweepJitterMs: number
+}
+
+/** What `app.job` was given, before anything is known of it. */
+export type GivenOptions = CommonOptions & {
+  key?: unknown
+  pending?: unknown
+  input?: unknown
+  schedule?: unknown
+  run?: unknown
+}
+
+const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'uniqueUntil', 'sweep']
+const keyTypes = ['text', 'int', 'bigint', 'uuid']
+
+/** Names are identifiers in tables, queues, URLs and metrics. */
+export const jobNamePattern = /^[A-Za-z][A-Za-z0-9_.:-]{0,127}$/
+
+export function readJob(name: string, options: GivenOptions): { job: Job; mistakes: string[] } {
+  const where = `job "${name}"`
+  const mistakes = unknownOptions(options, known, where)
+  const wrong = (sentence: string) => mistakes.push(`${where}: ${sentence}`)
+  /** The value, or the fallback and a mistake. */
+  const attempt = <T>(read: () => T, fallback: T): T => {
+    try {
+      return read()
+    } catch (error) {
+      wrong(messageOf(error).replace('\n  → ', '. '))
+      return fallback
+    }
+  }
+  const duration = (value: unknown, what: string, standard: number) =>
+    value === undefined ? standard : attempt(() => milliseconds(value as number, `\`${what}\``), standard)
+
+  if (typeof name !== 'string' || !jobNamePattern.test(name))
+    wrong(`a name begins with a letter and has at most 128 of A-Z a-z 0-9 _ . : -`)
+  const kinds = ['pending', 'input'].filter((kind) => options[kind as 'pending'] !== undefined)
+  if (kinds.length === 0)
+    wrong('`pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row)')
+  if (kinds.length > 1)
+    wrong(`it has ${kinds.map((kind) => `\`${kind}\``).join(' and ')}; a job has exactly one of them`)
+  if (options.input !== undefined && options.key !== undefined)
+    wrong('`key` belongs to `pending` jobs; an intent has its own id')
+  if (options.input !== undefined && !isSchema(options.input))
+    wrong('`input` is no Standard Schema (zod, valibot and others make them)')
+  if (options.run !== undefined && typeof options.run !== 'function') wrong('`run` is no function')
+  if (options.uniqueUntil !== undefined && !['start', 'success'].includes(options.uniqueUntil))
+    wrong(`\`uniqueUntil\` is ${JSON.stringify(options.uniqueUntil)}; expected 'start' or 'success'`)
+
+  const pending = options.pending as Pending<never> | undefined
+  const custom = pending && isCustomPending(pending) ? pending : null
+  return {
+    mistakes,
+    job: {
+      name,
+      key: keyCodec(options.input !== undefined ? 'uuid' : readShape(options.key, wrong)),
+      query: pending && !custom ? attempt(() => queryReader(pending as never), null) : null,
+      custom,
+      input: isSchema(options.input) ? options.input : null,
+      retry: readRetry(options.retry ?? {}, where, mistakes, duration),
+      timeoutMs: duration(options.timeout, 'timeout', 15 * 60_000),
+      uniqueUntil: options.uniqueUntil ?? 'start',
+      sweepEveryMs: duration(options.sweep?.every, 'sweep.every', 60_000),
+      sweepJitterMs: duration(options.sweep?.jitter, 'sweep.jitter', 0),
+    },
+  }
+}
+
+function readRetry(
+  retry: NonNullable<CommonOptions['retry']>,
+  where: string,
+  mistakes: string[],
+  duration: (value: unknown, what: string, standard: number) => number,
+): RetryPolicy {
+  mistakes.push(...unknownOptions(retry, ['attempts', 'backoff', 'delay', 'maxDelay'], `${where}, \`retry\``))
+  const attemptsMax = retry.attempts ?? 20
+  if (!Number.isInteger(attemptsMax) || attemptsMax < 1 || attemptsMax > 1_000_000)
+    mistakes.push(`${where}: \`retry.attempts\` is ${String(attemptsMax)}; expected a whole number from 1`)
+  if (retry.backoff !== undefined && !['exponential', 'fixed'].includes(retry.backoff))
+    mistakes.push(`${where}: \`retry.backoff\` is ${JSON.stringify(retry.backoff)}; expected 'exponential' or 'fixed'`)
+  return {
+    attemptsMax,
+    backoff: retry.backoff ?? 'exponential',
+    backoffMs: duration(retry.delay, 'retry.delay', 2_000),
+    backoffMaxMs: duration(retry.maxDelay, 'retry.maxDelay', 3_600_000),
+  }
+}
+
+function readShape(key: unknown, wrong: (sentence: string) => void): KeyShape {
+  if (key === undefined) return 'text'
+  const types = typeof key === 'object' && key !== null ? Object.values(key) : [key]
+  if (types.length > 0 && types.every((type) => keyTypes.includes(type as string))) return key as KeyShape
+  wrong(`\`key\` is ${JSON.stringify(key)}; expected 'text', 'int', 'bigint', 'uuid', or an object of these`)
+  return 'text'
+}
+
+function isSchema(value: unknown): value is StandardSchemaV1 {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
+}

@@ -1,0 +1,135 @@
+// The identity of one piece of work. A key is canonical text from end to end: made canonical when it enters,
+// typed again in the handler, and compared in SQL in its own type (S14: key out = key in, byte for byte).
+import { RegrowError } from '../base/errors.ts'
+
+/** The type of a key column. */
+export type ScalarKey = 'text' | 'int' | 'bigint' | 'uuid'
+/** What `key` of a job may be: a scalar type, or an object of them for a composite key. */
+export type KeyShape = ScalarKey | { readonly [column: string]: ScalarKey }
+
+type ScalarOut = { text: string; int: number; bigint: bigint; uuid: string }
+type ScalarIn = { text: string; int: number | string; bigint: bigint | number | string; uuid: string }
+/** A key as the handler gets it. */
+export type KeyOut<S> = S extends ScalarKey
+  ? ScalarOut[S]
+  : { [C in keyof S]: S[C] extends ScalarKey ? ScalarOut[S[C]] : never }
+/** A key as `enqueue` takes it. */
+export type KeyIn<S> = S extends ScalarKey
+  ? ScalarIn[S]
+  : { [C in keyof S]: S[C] extends ScalarKey ? ScalarIn[S[C]] : never }
+
+/** Turns keys into canonical text and back. */
+export interface KeyCodec {
+  readonly shape: KeyShape
+  /** Column types in key order; a scalar key has one column, named by the query. */
+  readonly columns: readonly { readonly name: string | null; readonly type: ScalarKey }[]
+  /** Canonical text of a value from outside; throws what was expected and found. */
+  encode(value: unknown): string
+  decode(text: string): unknown
+  /** Canonical text of column texts, and the column texts of canonical text. */
+  join(parts: readonly string[]): string
+  split(text: string): string[]
+}
+
+export const keyBytesMax = 1024
+
+export function keyCodec(shape: KeyShape): KeyCodec {
+  if (typeof shape === 'string')
+    return {
+      shape,
+      columns: [{ name: null, type: shape }],
+      encode: (value) => bounded(canonical(shape, value)),
+      decode: (text) => typed(shape, canonical(shape, text)),
+      join: ([only]) => only as string,
+      split: (text) => [text],
+    }
+  const columns = Object.entries(shape).map(([name, type]) => ({ name, type }))
+  const split = (text: string): string[] => {
+    const parts: unknown = parsed(text)
+    if (!Array.isArray(parts) || parts.length !== columns.length || parts.some((part) => typeof part !== 'string'))
+      throw badKey(`a JSON array of ${columns.length} texts`, text)
+    return parts
+  }
+  return {
+    shape,
+    columns,
+    split,
+    join: (parts) => JSON.stringify(parts),
+    encode: (value) => {
+      if (typeof value !== 'object' || value === null)
+        throw badKey(`an object with ${columns.map(({ name }) => name).join(', ')}`, value)
+      const fields = value as Record<string, unknown>
+      return bounded(JSON.stringify(columns.map(({ name, type }) => canonical(type, fields[name], name))))
+    },
+    decode: (text) => {
+      const parts = split(text)
+      return Object.fromEntries(
+        columns.map(({ name, type }, i) => [name, typed(type, canonical(type, parts[i], name))]),
+      )
+    },
+  }
+}
+
+const range = { int: [-(2n ** 31n), 2n ** 31n - 1n], bigint: [-(2n ** 63n), 2n ** 63n - 1n] } as const
+
+function canonical(type: ScalarKey, value: unknown, column?: string): string {
+  const expected = column ? `${type} in "${column}"` : type
+  if (type === 'text') {
+    if (typeof value !== 'string') throw badKey(expected, value)
+    // Postgres text cannot hold NUL; a lone surrogate would come back as another character.
+    if (value.includes('\0') || !value.isWellFormed()) throw badKey('text without NUL and lone surrogates', value)
+    return value
+  }
+  if (type === 'uuid') {
+    const match =
+      typeof value === 'string' &&
+      /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i.exec(value)
+    if (!match) throw badKey(expected, value)
+    return match.slice(1).join('-').toLowerCase()
+  }
+  const whole =
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && Number.isSafeInteger(value)) ||
+    (typeof value === 'string' && /^[+-]?\d{1,40}$/.test(value))
+  if (!whole)
+    throw badKey(
+      `${expected} (a whole number${typeof value === 'number' ? ' that a JS number can hold; use a bigint or text' : ''})`,
+      value,
+    )
+  const number = BigInt(value as bigint | number | string)
+  const [low, high] = range[type]
+  if (number < low || number > high) throw badKey(`${expected} from ${low} to ${high}`, value)
+  return number.toString()
+}
+
+function typed(type: ScalarKey, text: string): string | number | bigint {
+  return type === 'int' ? Number(text) : type === 'bigint' ? BigInt(text) : text
+}
+
+function bounded(text: string): string {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > keyBytesMax)
+    throw new RegrowError(
+      'key_too_long',
+      `A key may have ${keyBytesMax} bytes, this one has ${bytes}: "${text.slice(0, 40)}…"`,
+      'A key is the identity of a row. Keep facts in the row and enqueue its id.',
+    )
+  return text
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function badKey(expected: string, found: unknown): RegrowError {
+  const shown = typeof found === 'bigint' ? `${found}n` : (JSON.stringify(found) ?? String(found))
+  return new RegrowError(
+    'bad_key',
+    `Expected a key of type ${expected}, found ${shown.slice(0, 80)}`,
+    `The type comes from the job's \`key\` option ('text' where it is left out): 'text', 'int', 'bigint', 'uuid', or an object of these.`,
+  )
+}

@@ -1,0 +1,99 @@
+// What came of one run, and what that means for the ledger. Decided purely; the settle writes it.
+import { messageOf } from '../base/errors.ts'
+import { type Random, spread } from '../base/random.ts'
+import { redact } from '../base/redact.ts'
+
+/** How a job retries. */
+export interface RetryPolicy {
+  readonly attemptsMax: number
+  readonly backoff: 'exponential' | 'fixed'
+  readonly backoffMs: number
+  readonly backoffMaxMs: number
+}
+
+/** How one run ended. */
+export type Outcome =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'failure'; readonly error: unknown }
+  | { readonly kind: 'again'; readonly inMs: number }
+  | { readonly kind: 'quarantine'; readonly reason: string }
+
+/** What the ledger knew of the key when it was taken, and the version the check saw. */
+export interface History {
+  readonly failures: number
+  readonly crashes: number
+  readonly ledgerVersion: string | null
+  readonly version: string | null
+}
+
+/** What the settle writes: nothing is left of a success. */
+export type Settlement =
+  | { readonly state: 'done' }
+  | {
+      readonly state: 'retrying' | 'quarantined'
+      readonly failures: number
+      readonly crashes: number
+      readonly retryMs: number
+      readonly error: string | null
+    }
+
+/** A different non-null version is new work: the failures of the old one do not count against it. */
+export function priorFailures(history: History): { failures: number; crashes: number } {
+  const renewed =
+    history.version !== null && history.ledgerVersion !== null && history.version !== history.ledgerVersion
+  return renewed ? { failures: 0, crashes: 0 } : { failures: history.failures, crashes: history.crashes }
+}
+
+export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Random): Settlement {
+  const prior = priorFailures(history)
+  switch (outcome.kind) {
+    case 'success':
+      return { state: 'done' }
+    case 'again':
+      return { state: 'retrying', ...prior, retryMs: outcome.inMs, error: null }
+    case 'quarantine':
+      return { state: 'quarantined', ...prior, retryMs: 0, error: storable(outcome.reason) }
+    case 'failure': {
+      const failures = prior.failures + 1
+      // S6: a poison row stops at its attempts.
+      const state = failures >= policy.attemptsMax ? 'quarantined' : 'retrying'
+      const retryMs = backoffMs(policy, failures, random)
+      return { state, failures, crashes: prior.crashes, retryMs, error: storable(errorText(outcome.error)) }
+    }
+  }
+}
+
+/** The wait after the n-th failure, ± 25 %. */
+export function backoffMs(policy: RetryPolicy, failures: number, random: Random): number {
+  const steps = policy.backoff === 'fixed' ? 0 : Math.min(failures - 1, 40)
+  return Math.round(spread(random, Math.min(policy.backoffMs * 2 ** steps, policy.backoffMaxMs), 0.25))
+}
+
+const errorBytesMax = 8192
+
+/** Error text as it may be stored: without secrets, without NUL, at most 8 KiB. */
+export function storable(text: string): string {
+  const clean = redact(text).replaceAll('\0', '').toWellFormed()
+  const bytes = Buffer.from(clean)
+  return bytes.length <= errorBytesMax
+    ? clean
+    : `${bytes
+        .subarray(0, errorBytesMax - 8)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '')}…`
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof Error))
+    return typeof error === 'string' ? error : `Thrown, but not an Error: ${describe(error)}`
+  const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause)}`
+  return `${error.stack ?? messageOf(error)}${cause}`
+}
+
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
+}

@@ -1,0 +1,49 @@
+// What the queue holds: identity, never facts. Whatever is lost, late or doubled here, the run re-reads the truth.
+
+/** One entry of the queue. There is one per (job, key): the hint is its own uniqueness lock. */
+export interface Hint {
+  readonly job: string
+  readonly key: string
+  /** Not before so many milliseconds from now; the queue adds it to its own clock. */
+  readonly delayMs: number
+  /** Pushed by an enqueue on somebody's path: popped first, and it makes an existing hint sooner. */
+  readonly fresh: boolean
+}
+
+/** A hint that was popped, and is no longer in the queue. */
+export interface PoppedHint {
+  readonly job: string
+  readonly key: string
+  readonly fresh: boolean
+}
+
+/** What became of pushed hints. */
+export interface Pushed {
+  readonly added: number
+  /** There was a hint of that key already. */
+  readonly merged: number
+  /** Over the bound; the work is not lost, its row is still there. */
+  readonly dropped: number
+}
+
+/** How many hints a queue keeps. */
+export interface QueueBounds {
+  /** Due hints per job and lane. Defaults to 50,000. */
+  readonly maxHints: number
+  /** Delayed hints per job. Defaults to 1,000,000. */
+  readonly maxDelayed: number
+}
+
+export const defaultBounds: QueueBounds = { maxHints: 50_000, maxDelayed: 1_000_000 }
+
+/** Leaves a tenth of what is popped to the swept lane, so that fresh work cannot starve it; exact over small pops too. */
+export class OtherLane {
+  #owed = 0
+
+  share(limit: number): number {
+    this.#owed = Math.min(this.#owed + limit / 10, limit)
+    const share = Math.floor(this.#owed)
+    this.#owed -= share
+    return share
+  }
+}

@@ -1,0 +1,46 @@
+// The one door: user, sweep, worker and CLI end in this bulk push. It never throws: a hint that the queue does not take is
+// an event, and the row it stood for is found by the sweep.
+import type { Events } from '../base/events.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Hint, Pushed } from './hint.ts'
+import type { PushQueue } from './queue.ts'
+
+const pageSize = 1_000
+
+export type Push = (hints: readonly Hint[]) => Promise<Pushed>
+
+/** Pushes in pages of 1,000, each (job, key) once; a page that fails counts as dropped. */
+export function pushDoor(queue: PushQueue, events: Events<EventMap>): Push {
+  return async (hints) => {
+    const total = { added: 0, merged: 0, dropped: 0 }
+    const distinct = unique(hints)
+    total.merged += hints.length - distinct.length
+    for (let at = 0; at < distinct.length; at += pageSize) {
+      const page = distinct.slice(at, at + pageSize)
+      try {
+        const pushed = await queue.push(page)
+        total.added += pushed.added
+        total.merged += pushed.merged
+        total.dropped += pushed.dropped
+        if (pushed.dropped > 0) events.emit('hint.dropped', { count: pushed.dropped, why: 'full', error: null })
+      } catch (error) {
+        total.dropped += page.length
+        events.emit('hint.dropped', { count: page.length, why: 'queue', error })
+      }
+    }
+    return total
+  }
+}
+
+/** One hint per (job, key): the fresh one, else the soonest. */
+function unique(hints: readonly Hint[]): readonly Hint[] {
+  if (hints.length < 2) return hints
+  const best = new Map<string, Hint>()
+  for (const hint of hints) {
+    const id = `${hint.job}\n${hint.key}`
+    const other = best.get(id)
+    if (!other || (hint.fresh && !other.fresh) || (hint.fresh === other.fresh && hint.delayMs < other.delayMs))
+      best.set(id, hint)
+  }
+  return best.size === hints.length ? hints : [...best.values()]
+}

@@ -1,0 +1,168 @@
+// The composition root: wires both arrows to a store and a queue. Nothing is opened before first use.
+import type { QueueDriver, StoreDriver } from './backends/driver.ts'
+import { type Clock, systemClock } from './base/clock.ts'
+import { type Duration, milliseconds } from './base/duration.ts'
+import { isProduction, whereabouts } from './base/environment.ts'
+import { Events } from './base/events.ts'
+import { once } from './base/once.ts'
+import { unknownOptions } from './base/options.ts'
+import { type Random, systemRandom } from './base/random.ts'
+import { type LoopReport, Watchdog } from './base/watchdog.ts'
+import { transaction } from './enqueue/after-commit.ts'
+import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
+import type { DeclareJob } from './job/declaration.ts'
+import type { EventMap } from './job/event-map.ts'
+import type { Handler, Transaction } from './job/handler.ts'
+import type { GivenOptions, Job } from './job/job.ts'
+import { Registry } from './job/registry.ts'
+import { pushDoor } from './queue/push.ts'
+import type { Source } from './store/source.ts'
+import { freeLoop } from './sweep/free.ts'
+import { sweepLoop } from './sweep/turn.ts'
+import { stop } from './worker/stop.ts'
+import { Worker } from './worker/worker.ts'
+
+/** Options of an app. */
+export interface AppOptions {
+  /** The truth: `postgres(url)` or `pglite(directory)`. */
+  store: StoreDriver
+  /** The view. Defaults to the store's own: an UNLOGGED table beside Postgres, memory beside PGlite. */
+  queue?: QueueDriver
+  /** How long a worker may be silent before its claims are freed. Defaults to 15 s; it beats five times in that. */
+  lease?: Duration
+  /** Bring regrow's tables up to date on first use. Defaults to true outside production. */
+  migrate?: boolean
+}
+
+export interface WorkOptions {
+  /** Handlers from files that only workers import; inline `run` handlers of the app are always there. */
+  handlers?: readonly Handler[]
+  /** Handler calls at a time in this process. Defaults to 10. */
+  concurrency?: number
+}
+
+/** A worker of this process. */
+export interface WorkerHandle {
+  /** Resolves when the store is open and the worker is registered. */
+  readonly ready: Promise<void>
+  /** Stops popping, waits up to `grace` (25 s), aborts, gives back. Called again, it waits no longer. */
+  stop(options?: { grace?: Duration }): Promise<void>
+  /** The age of each loop's last success. */
+  report(): LoopReport[]
+}
+
+export interface App {
+  readonly job: DeclareJob
+  work(options?: WorkOptions): WorkerHandle
+  /** Runs `fn` in a transaction of the store; what is enqueued with `{ tx }` commits with it and is hinted after. */
+  transaction<T>(fn: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Brings regrow's tables up to date. */
+  migrate(): Promise<{ from: number; to: number }>
+  on: Events<EventMap>['on']
+  /** Closes what this app opened. Stop workers first. */
+  close(): Promise<void>
+}
+
+/** Makes an app. It opens nothing, and mistakes in declarations are told all at once on first use. */
+export const regrow = (options: AppOptions): App => compose(options, { clock: systemClock, random: systemRandom })
+
+/** `regrow` with a clock and a source of chance of one's own. */
+export function compose(options: AppOptions, { clock, random }: { clock: Clock; random: Random }): App {
+  const registry = new Registry()
+  registry.blame(...unknownOptions(options, ['store', 'queue', 'lease', 'migrate'], 'regrow()'))
+  const events = new Events<EventMap>()
+  const leaseMs = milliseconds(options.lease ?? '15s', '`lease`')
+
+  const opened = once(async () => {
+    registry.verify()
+    const { store, defaultQueue } = await options.store.open({ clock })
+    await store.prepare({ migrate: options.migrate ?? !isProduction() })
+    const queue = (await options.queue?.open({ clock })) ?? defaultQueue()
+    const sources = new Map<Job, Source>()
+    const source = (job: Job) => {
+      const made = sources.get(job) ?? store.source(job)
+      sources.set(job, made)
+      return made
+    }
+    return { store, queue, source, push: pushDoor(queue, events) }
+  })
+  const ports = async (): Promise<EnqueuePorts> => {
+    const { store, push } = await opened()
+    return { clock, random, push, intents: store.intents }
+  }
+
+  const declare = (name: string, given: GivenOptions) => {
+    const job = registry.declare(name, given)
+    const enqueue = given.input === undefined ? enqueueKeys : enqueueInputs
+    const many = async (items: Iterable<unknown>, choice: object = {}) => enqueue(await ports(), job, items, choice)
+    return {
+      name,
+      enqueue: (item: unknown, choice?: object) => many([item], choice),
+      enqueueMany: many,
+      handle: (run: Handler['run']): Handler => ({ job, many: false, batchMax: 1, run }),
+      handleMany: (run: Handler['run'], { batch = 100 } = {}): Handler => ({ job, many: true, batchMax: batch, run }),
+    }
+  }
+
+  return {
+    job: declare as unknown as DeclareJob,
+    on: events.on.bind(events) as App['on'],
+    transaction: async (fn) => {
+      const { store, push } = await opened()
+      return transaction((inner) => store.transaction(inner), push, fn)
+    },
+    migrate: async () => (await options.store.open({ clock })).store.migrate(),
+    close: async () => {
+      if (!opened.begun) return
+      const { store, queue } = await opened()
+      await queue.close()
+      await store.close()
+    },
+    work: (choice = {}) => {
+      registry.verify()
+      const handlers = [...registry.inlineHandlers(), ...(choice.handlers ?? [])]
+      const started = opened().then(({ store, queue, source, push }) => {
+        const jobs = handlers.map(({ job }) => job)
+        const worker = new Worker(
+          { clock, random, events, store, source, queue, push },
+          { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts() },
+        )
+        const holder = () => worker.claims.holder
+        const watchdog = new Watchdog(
+          [
+            ...worker.loops(),
+            freeLoop({ workers: store.workers, sweeps: store.sweeps, push, events, leaseMs }),
+            sweepLoop({
+              clock,
+              random,
+              events,
+              sweeps: store.sweeps,
+              ledger: store.ledger,
+              push,
+              source,
+              jobs,
+              holder,
+            }),
+          ],
+          { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
+          (loop) => events.emit('loop.stalled', { loop }),
+        )
+        watchdog.start()
+        return { worker, watchdog }
+      })
+      const now = new AbortController()
+      let stopping: Promise<void> | undefined
+      return {
+        ready: started.then(() => {}),
+        report: () => [],
+        stop: ({ grace = '25s' } = {}) => {
+          if (stopping) now.abort()
+          stopping ??= started.then(({ worker, watchdog }) =>
+            stop(clock, watchdog, worker, milliseconds(grace), now.signal),
+          )
+          return stopping
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+// How regrow speaks SQL: one text for every client. Parameters are text, numbers, booleans and null only.
+import type { SqlValue } from '../job/pending.ts'
+
+export type Row = Record<string, unknown>
+
+/** Runs one statement. A client of pg, a PGlite transaction, or anything of this shape. */
+export interface SqlExecutor {
+  query(text: string, params?: readonly SqlValue[]): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
+}
+
+export interface SqlField {
+  readonly name: string
+  readonly dataTypeID: number
+}
+
+/** A database regrow may use: statements of its own, and transactions for `ctx.tx` and `app.transaction`. */
+export interface SqlDatabase extends SqlExecutor {
+  /** Like `query`, but the server gives up after `timeoutMs`. */
+  queryWithin(
+    timeoutMs: number,
+    text: string,
+    params?: readonly SqlValue[],
+  ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
+  transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>
+}
+
+/** SQLSTATE of an error, wherever a client keeps it. */
+export function sqlState(error: unknown): string | undefined {
+  const shapes = error as
+    | {
+        code?: unknown
+        cause?: { code?: unknown }
+        meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } }
+      }
+    | undefined
+  const found = [shapes?.code, shapes?.cause?.code, shapes?.meta?.driverAdapterError?.cause?.originalCode].find(
+    (code) => typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code),
+  )
+  return found as string | undefined
+}

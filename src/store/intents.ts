@@ -1,0 +1,25 @@
+// Work that has no natural row: a store row of its own, written once however often the write is repeated.
+import type { SqlExecutor } from './executor.ts'
+
+export interface IntentRow {
+  readonly id: string
+  /** The input as JSON text. */
+  readonly input: string
+  readonly inMs: number
+  readonly atMs: number | null
+  readonly uniqueKey: string | null
+}
+
+export interface IntentAnswer {
+  readonly id: string
+  readonly added: boolean
+  /** The intent to hint: this one, or the one that already has its unique key. */
+  readonly heldBy: string
+  readonly paused: boolean
+  readonly waitMs: number
+}
+
+export interface Intents {
+  /** Writes intents, in `tx` where one is given. */
+  record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
+}

@@ -1,0 +1,58 @@
+// The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
+import type { SqlExecutor } from './executor.ts'
+
+/** One claim: the fence is equality of the holder and of this take number. */
+export interface Claim {
+  readonly job: string
+  readonly key: string
+  readonly take: number
+}
+
+/** What a take answers for one key. `gone`: the holder is not registered (any more). */
+export interface TakeAnswer {
+  readonly job: string
+  readonly key: string
+  readonly verdict: 'taken' | 'live' | 'later' | 'quarantined' | 'gone'
+  readonly waitMs: number
+  readonly failures: number
+  readonly crashes: number
+  readonly version: string | null
+}
+
+/** What a settle writes for one claim. */
+export interface SettleRow extends Claim {
+  readonly state: 'done' | 'retrying' | 'quarantined'
+  readonly version: string | null
+  readonly failures: number
+  readonly crashes: number
+  readonly retryMs: number
+  readonly error: string | null
+  /** True when success also removes the key's intent. */
+  readonly finish: boolean
+}
+
+export interface Standing {
+  readonly key: string
+  readonly live: boolean
+  readonly quarantined: boolean
+  readonly waitMs: number
+  readonly version: string | null
+}
+
+/** The claims and the failure memory of all keys. */
+export interface Ledger {
+  /** Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. */
+  take(holder: string, claims: readonly Claim[]): Promise<TakeAnswer[]>
+  /** Gives claims back; nothing is counted. */
+  release(holder: string, claims: readonly Claim[]): Promise<void>
+  /** Writes outcomes where holder and take match; returns the takes that were held. In `tx`, part of it. */
+  settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>
+  /** Holds claims until `tx` ends, settling nothing; returns the takes that are held. */
+  fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>
+  /** Forgets back-off and quarantine of keys whose source shows another version; returns the keys cleared. */
+  clear(job: string, rows: readonly { key: string; version: string }[]): Promise<string[]>
+  /** Records that a run succeeded without progress; returns the keys written. */
+  stall(rows: readonly Omit<SettleRow, 'take' | 'finish'>[]): Promise<string[]>
+  /** What the ledger holds of these keys. */
+  standing(job: string, keys: readonly string[]): Promise<Standing[]>
+}

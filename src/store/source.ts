@@ -1,0 +1,46 @@
+// The inner face of a job's truth. `pending` and `input` are two ways to make one; worker and sweep know no other kind.
+
+/** A row that a sweep may hint: eligible now or before the next sweep. */
+export interface PageRow {
+  readonly key: string
+  readonly version: string | null
+  readonly waitMs: number
+  /** The ledger remembers failures of another version: clear them, this is new work. */
+  readonly renewed: boolean
+}
+
+export interface Page {
+  /** Rows read; a page is bounded by these, not by what was eligible (M37). */
+  readonly scanned: number
+  /** Key of the last row read; null when nothing was. */
+  readonly last: string | null
+  readonly rows: readonly PageRow[]
+}
+
+/** A key that is pending right now. */
+export interface PendingKey {
+  readonly key: string
+  readonly version: string | null
+  /** Above zero: `run_at` lies so far in the future, and the key is not pending yet. */
+  readonly waitMs: number
+  /** The stored input of an intent, as JSON text. */
+  readonly input: string | null
+}
+
+export interface Checked {
+  readonly paused: boolean
+  readonly pending: ReadonlyMap<string, PendingKey>
+  /** Keys whose check fails by themselves (a cast, a division by zero), each with its error. */
+  readonly broken?: ReadonlyMap<string, unknown>
+}
+
+export interface Source {
+  /** True when the pending query has a `version` column. Known after the first call of another method. */
+  readonly versioned: boolean
+  /** True when success deletes the row: regrow's own intents. */
+  readonly finishes: boolean
+  /** The next page after `after`; keys that cannot start within `horizonMs` are left out. */
+  page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
+  /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
+  check(keys: readonly string[]): Promise<Checked>
+}

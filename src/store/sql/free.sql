@@ -1,0 +1,37 @@
+-- Free: ends the claims of holders that no longer live. Nothing happens before grace_until.
+-- $1 lease in ms; negative: every holder is dead (a store that only one process can open)
+-- Returns the freed (job, key), and the number of worker rows removed on each row.
+-- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
+with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
+),
+open as materialized (
+  select 1 from regrow.pulse p cross join env where env.at >= p.grace_until or env.all_dead
+),
+dead as materialized (
+  select w.id from regrow.workers w cross join env
+  where exists (select 1 from open) and (env.all_dead or w.beat_at < env.at - env.lease)
+  order by w.id
+  for update of w skip locked
+),
+removed as (
+  delete from regrow.workers w using dead where w.id = dead.id
+),
+lost as materialized (
+  select l.job, l.key from regrow.ledger l
+  where l.holder is not null and exists (select 1 from open)
+    and (l.holder in (select id from dead) or not exists (select 1 from regrow.workers w where w.id = l.holder))
+  order by l.key collate "C", l.job
+  for update of l skip locked
+),
+freed as (
+  -- The first crash is free: the key starts again like any other. After that it waits a little longer each time.
+  update regrow.ledger l
+  set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
+    retry_at = case when l.crashes = 0 then l.retry_at else env.at + make_interval(secs => least(2 ^ l.crashes, 3600)) end
+  from lost cross join env where l.key = lost.key and l.job = lost.job
+  returning l.job, l.key
+)
+select freed.job, freed.key, (select count(*) from dead)::int as workers from freed
+union all
+select null, null, (select count(*) from dead)::int where not exists (select 1 from lost)

@@ -1,0 +1,52 @@
+// The ledger in SQL: one statement per verb, a hundred keys each.
+import type { SqlDatabase } from '../executor.ts'
+import type { Ledger, TakeAnswer } from '../ledger.ts'
+import { statements } from './statements.gen.ts'
+
+export function sqlLedger(db: SqlDatabase): Ledger {
+  return {
+    async take(holder, claims) {
+      const { rows } = await db.query(statements.take, [holder, JSON.stringify(claims)])
+      return rows.map((row) => ({
+        job: row.job as string,
+        key: row.key as string,
+        verdict: row.verdict as TakeAnswer['verdict'],
+        waitMs: Number(row.wait_ms),
+        failures: Number(row.failures),
+        crashes: Number(row.crashes),
+        version: row.version as string | null,
+      }))
+    },
+    async release(holder, claims) {
+      await db.query(statements.release, [holder, JSON.stringify(claims)])
+    },
+    async settle(holder, rows, tx) {
+      const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
+      const answer = await (tx ?? db).query(statements.settle, [holder, JSON.stringify(input)])
+      return new Set(answer.rows.map((row) => Number(row.take)))
+    },
+    async fence(holder, claims, tx) {
+      const { rows } = await tx.query(statements.fence, [holder, JSON.stringify(claims)])
+      return new Set(rows.map((row) => Number(row.take)))
+    },
+    async clear(job, rows) {
+      const answer = await db.query(statements.clear, [JSON.stringify(rows.map((row) => ({ job, ...row })))])
+      return answer.rows.map((row) => row.key as string)
+    },
+    async stall(rows) {
+      const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
+      const answer = await db.query(statements.stall, [JSON.stringify(input)])
+      return answer.rows.map((row) => row.key as string)
+    },
+    async standing(job, keys) {
+      const { rows } = await db.query(statements.standing, [job, JSON.stringify(keys)])
+      return rows.map((row) => ({
+        key: row.key as string,
+        live: row.live as boolean,
+        quarantined: row.quarantined as boolean,
+        waitMs: Number(row.wait_ms),
+        version: row.version as string | null,
+      }))
+    },
+  }
+}

@@ -1,0 +1,55 @@
+// Migrations: plain SQL, forward only, additive. Ten processes may run this at once: a lock of the transaction, not of
+// the session, so it is safe behind a pooler.
+import { RegrowError } from '../../base/errors.ts'
+import type { SqlDatabase, SqlExecutor } from '../executor.ts'
+import { migrations } from './migrations/migrations.gen.ts'
+
+/** An arbitrary number that is regrow's. */
+const lockNumber = 7_236_142_905
+
+const newest = Math.max(...migrations.map(({ version }) => version))
+
+/** The version of the schema; 0 when there is none. */
+export async function schemaVersion(db: SqlExecutor): Promise<number> {
+  const { rows } = await db.query(`select to_regclass('regrow.meta') is not null as found`)
+  if (rows[0]?.found !== true) return 0
+  const version = await db.query(`select value from regrow.meta where name = 'schema'`)
+  return Number(version.rows[0]?.value ?? 0)
+}
+
+export async function migrate(db: SqlDatabase): Promise<{ from: number; to: number }> {
+  const present = await schemaVersion(db)
+  if (present >= newest) return { from: present, to: present }
+  return db.transaction(async (tx) => {
+    await tx.query(`select pg_advisory_xact_lock(${lockNumber})::text`)
+    const from = await schemaVersion(tx)
+    for (const migration of migrations.filter(({ version }) => version > from)) {
+      for (const statement of migration.statements) await tx.query(statement)
+      await tx.query(
+        `insert into regrow.meta (name, value) values ('schema', $1) on conflict (name) do update set value = excluded.value`,
+        [String(migration.version)],
+      )
+    }
+    return { from, to: Math.max(from, newest) }
+  })
+}
+
+/** Refuses to work on a schema that is older than this code. A newer one is fine: migrations only add. */
+export async function assertMigrated(db: SqlDatabase): Promise<void> {
+  const found = await schemaVersion(db)
+  if (found >= newest) return
+  throw new RegrowError(
+    'not_migrated',
+    `The database has regrow's schema in version ${found}, this code needs version ${newest}`,
+    'Run `regrow migrate --store <url>` as a step of your deploy, or `await app.migrate()`.',
+  )
+}
+
+/** All migrations as one script, for teams with a tool of their own. */
+export function migrationScript(): string {
+  const parts = migrations.map(
+    ({ version, name, statements }) =>
+      `-- ${name}\n${statements.map((statement) => `${statement};\n`).join('\n')}\ninsert into regrow.meta (name, value) values ('schema', '${version}') on conflict (name) do update set value = excluded.value;\n`,
+  )
+  return `begin;\n\n${parts.join('\n')}\ncommit;\n`
+}

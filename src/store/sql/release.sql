@@ -1,0 +1,26 @@
+-- Release: gives claims back; nothing is counted.
+-- $1 holder · $2 json [{ job, key, take }]
+-- Returns the released (job, key). Only where holder and take match (S3). Rows are locked in key order.
+with env as materialized (
+  select set_config('synchronous_commit', 'off', true) as quick
+),
+held as materialized (
+  select i.job, i.key, h.blank from (
+    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+    order by key collate "C", job
+  ) i
+  cross join env
+  cross join lateral (
+    select l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
+    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take and env.quick = 'off'
+    for update
+  ) h
+),
+gone as (
+  delete from regrow.ledger l using held h where h.blank and l.key = h.key and l.job = h.job
+),
+kept as (
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', updated_at = regrow.clock()
+  from held h where not h.blank and l.key = h.key and l.job = h.job
+)
+select job, key from held

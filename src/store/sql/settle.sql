@@ -1,0 +1,32 @@
+-- Settle: writes outcomes, only where holder and take match (S3: only the current take settles).
+-- $1 holder · $2 json [{ job, key, take, state, version, failures, crashes, retry_ms, error, finish }]
+--   state 'done' deletes the row; finish true also deletes the intent of that id.
+-- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
+-- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
+with held as materialized (
+  select i.* from (
+    select job, key, take, state, version, failures, crashes, retry_ms, error, finish
+    from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
+      failures int, crashes int, retry_ms float8, error text, finish boolean)
+    order by key collate "C", job
+  ) i
+  cross join lateral (
+    select 1 from regrow.ledger l
+    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+    for update
+  ) h
+),
+done as (
+  delete from regrow.ledger l using held h where h.state = 'done' and l.key = h.key and l.job = h.job
+),
+kept as (
+  update regrow.ledger l
+  set holder = null, take = null, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
+    retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
+  from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
+),
+finished as (
+  delete from regrow.intents n using held h
+  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
+)
+select take::text as take from held

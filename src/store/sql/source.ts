@@ -1,0 +1,144 @@
+// The only file that embeds the user's query. Casts sit on parameters, never on the key column, so its index is used.
+import type { Job } from '../../job/job.ts'
+import type { SqlQuery } from '../../job/pending.ts'
+import type { SqlDatabase } from '../executor.ts'
+import type { Ledger } from '../ledger.ts'
+import type { PendingKey, Source } from '../source.ts'
+import { customSource } from './custom-source.ts'
+import { describeQuery, type QueryShape } from './describe.ts'
+
+const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
+
+const intentsShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true }
+const intentsOf = (job: string): SqlQuery => ({
+  text: `select id, run_at, input::text as input from regrow.intents where job = $1::text`,
+  values: [job],
+})
+
+export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
+  if (job.custom) return customSource(db, ledger, job, job.custom)
+  const read = job.query ?? (() => intentsOf(job.name))
+  let known: Promise<QueryShape> | undefined
+  let versioned = false
+  const shapeOf = async (): Promise<QueryShape> => {
+    known ??= job.query ? describeQuery(db, job, job.query()) : Promise.resolve(intentsShape)
+    try {
+      const shape = await known
+      versioned = shape.version
+      return shape
+    } catch (error) {
+      known = undefined
+      throw error
+    }
+  }
+  return {
+    get versioned() {
+      return versioned
+    },
+    finishes: job.query === null,
+    async page(after, limit, horizonMs, timeoutMs) {
+      const query = read()
+      const text = pageText(job, query, await shapeOf(), after !== null)
+      const cursor = after === null ? [] : job.key.split(after)
+      const params = [...query.values, job.name, limit, horizonMs, ...cursor]
+      const { rows } = await db.queryWithin(timeoutMs, text, params)
+      const answer = rows[0] as { scanned: number; last: string | null; rows: string }
+      return {
+        scanned: Number(answer.scanned),
+        last: answer.last,
+        rows: (JSON.parse(answer.rows) as [string, string | null, number, boolean][]).map(
+          ([key, version, waitMs, renewed]) => ({ key, version, waitMs, renewed }),
+        ),
+      }
+    },
+    async check(keys) {
+      const query = read()
+      const text = checkText(job, query, await shapeOf())
+      const { rows } = await db.query(text, [...query.values, job.name, JSON.stringify(keys.map(job.key.split))])
+      const pending = rows
+        .filter((row) => row.key !== null)
+        .map((row): [string, PendingKey] => [
+          row.key as string,
+          {
+            key: row.key as string,
+            version: row.version as string | null,
+            waitMs: Number(row.wait_ms),
+            input: row.input as string | null,
+          },
+        ])
+      return { paused: rows[0]?.paused === true, pending: new Map(pending) }
+    },
+  }
+}
+
+const sqlType = { text: 'text', int: 'int4', bigint: 'int8', uuid: 'uuid' } as const
+
+/** The key's canonical text, as SQL over column texts; the same bytes that `KeyCodec.join` makes. */
+function keyText(columns: readonly string[]): string {
+  if (columns.length === 1) return `${columns[0]}::text`
+  return `'[' || ${columns.map((column) => `to_json(${column}::text)::text`).join(` || ',' || `)} || ']'`
+}
+
+const waitMs = (runAt: string) =>
+  `coalesce(extract(epoch from least(greatest(${runAt}, env.at), env.at + interval '10 years') - env.at) * 1000, 0)::float8`
+
+function columnsOf(shape: QueryShape): string {
+  return [
+    ...shape.keys.map((column, i) => `q.${column} as k${i}`),
+    `${shape.version ? 'q."version"::text' : 'null::text'} as version`,
+    `${shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as run_at`,
+    `${shape.input ? 'q."input"' : 'null::text'} as input`,
+  ].join(', ')
+}
+
+/** A page is bounded by rows scanned (M37) and filtered inside; the cursor moves on even when nothing was eligible. */
+function pageText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
+  const first = query.values.length + 1
+  const keys = shape.keys.map((column) => `q.${column}`)
+  const cursor = job.key.columns.map(({ type }, i) => `$${first + 3 + i}::text::${sqlType[type]}`)
+  const after = resumed ? `and (${keys.join(', ')}) > (${cursor.join(', ')})` : ''
+  const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
+  return `
+with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon),
+page as materialized (
+  select row_number() over (order by ${keys.join(', ')}) as place, ${columnsOf(shape)} from (
+${query.text}
+  ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
+  order by ${keys.join(', ')} limit $${first + 1}::int
+),
+joined as (
+  select p.place, ${key} as key, p.version, coalesce(l.renewed, false) as renewed,
+    ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} as wait_ms,
+    (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
+      and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
+  from page p cross join env left join lateral (
+    select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
+      b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
+    from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
+  ) l on true
+)
+select (select count(*) from page)::int as scanned,
+  (select ${key} from page p order by place desc limit 1) as last,
+  coalesce((select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from joined where eligible), '[]')::text as rows`
+}
+
+/** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */
+function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
+  const first = query.values.length + 1
+  const key = keyText(shape.keys.map((_, i) => `c.k${i}`))
+  const wanted = job.key.columns.map(({ type }, i) => `(x ->> ${i})::${sqlType[type]}`)
+  const list = `from jsonb_array_elements($${first + 1}::text::jsonb) as x`
+  const match =
+    shape.keys.length === 1
+      ? `q.${shape.keys[0]} = any (array(select ${wanted[0]} ${list}))`
+      : `(${shape.keys.map((column) => `q.${column}`).join(', ')}) in (select ${wanted.join(', ')} ${list})`
+  return `
+select p.paused, ${key} as key, c.version, c.input, ${waitMs('c.run_at')} as wait_ms
+from (select ${paused.replace('$JOB', `$${first}`)} as paused) p
+cross join (select regrow.clock() as at) env
+left join (
+  select ${columnsOf(shape)} from (
+${query.text}
+  ) q where ${match}
+) c on true`
+}

@@ -1,0 +1,44 @@
+// A Store over any SQL database of the Postgres family.
+import { RegrowError } from '../../base/errors.ts'
+import type { SqlDatabase } from '../executor.ts'
+import type { Store } from '../store.ts'
+import { sqlIntents } from './intents.ts'
+import { sqlLedger } from './ledger.ts'
+import { assertMigrated, migrate } from './migrate.ts'
+import { sqlSource } from './source.ts'
+import { sqlSweeps } from './sweeps.ts'
+import { sqlWorkers } from './workers.ts'
+
+/** `exclusive`: nobody else can have it open, so every claim that is found at the start belongs to the dead. */
+export function sqlStore(db: SqlDatabase & { close(): Promise<void> }, { exclusive }: { exclusive: boolean }): Store {
+  const ledger = sqlLedger(db)
+  const workers = sqlWorkers(db)
+  return {
+    ledger,
+    workers,
+    sweeps: sqlSweeps(db),
+    intents: sqlIntents(db),
+    source: (job) => sqlSource(db, ledger, job),
+    transaction: (fn) => db.transaction(fn),
+    async prepare(options) {
+      await assertWritable(db)
+      await (options.migrate ? migrate(db) : assertMigrated(db))
+      if (exclusive) await workers.free(-1)
+    },
+    migrate: () => migrate(db),
+    close: () => db.close(),
+  }
+}
+
+/** The truth is the primary: a replica would show rows that are done, and take nothing (F46). */
+async function assertWritable(db: SqlDatabase): Promise<void> {
+  const { rows } = await db.query(
+    `select pg_is_in_recovery() as replica, current_setting('transaction_read_only') = 'on' as read_only`,
+  )
+  if (rows[0]?.replica !== true && rows[0]?.read_only !== true) return
+  throw new RegrowError(
+    'read_only',
+    rows[0]?.replica === true ? 'The store is a replica' : 'The store is read-only',
+    'Give the address of the primary, read-write: the database is the truth, and a copy of it is late.',
+  )
+}

@@ -1,0 +1,41 @@
+// Whose turn it is, in SQL: compare-and-set on the row of the job.
+import type { SqlDatabase } from '../executor.ts'
+import type { Sweeps } from '../sweeps.ts'
+import { statements } from './statements.gen.ts'
+
+/** A turn that gave no sign for so long is anybody's; longer than one page may take. */
+const turnMs = 30_000
+/** Who made the last pass waits so long for somebody else to take the next one. */
+const standBackMs = 500
+
+export function sqlSweeps(db: SqlDatabase): Sweeps {
+  return {
+    async declare(jobs) {
+      await db.query(statements.declareSweeps, [JSON.stringify(jobs)])
+    },
+    async turn(holder, jobs, max) {
+      const { rows } = await db.query(statements.turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
+      const won = rows.filter((row) => row.won === true)
+      const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
+      return {
+        turns: won.map((row) => ({
+          job: row.job as string,
+          term: Number(row.term),
+          cursor: row.cursor as string | null,
+        })),
+        nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
+      }
+    },
+    async advance(holder, turn, cursor) {
+      const { rows } = await db.query(statements.advance, [turn.job, holder, turn.term, cursor, turnMs])
+      return rows.length === 1
+    },
+    async end(holder, turn, { nextMs, tookMs, ...end }) {
+      const detail = JSON.stringify({ ...end, next_ms: nextMs, took_ms: Math.round(tookMs) })
+      await db.query(statements.endTurn, [turn.job, holder, turn.term, detail])
+    },
+    async makeDue(jobs) {
+      await db.query(statements.makeDue, [JSON.stringify(jobs)])
+    },
+  }
+}

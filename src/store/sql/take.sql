@@ -1,0 +1,43 @@
+-- Take: puts holder and take number on popped keys.
+-- $1 holder · $2 json [{ job, key, take }], each (job, key) once
+-- Returns one row per key: verdict, wait_ms, failures, crashes, version.
+-- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
+-- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'live'.
+-- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
+with input as materialized (
+  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+),
+env as materialized (
+  select regrow.clock() as at,
+    set_config('synchronous_commit', 'off', true) as quick,
+    exists (select 1 from regrow.workers where id = $1::text) as registered
+),
+taken as (
+  insert into regrow.ledger as l (job, key, holder, take, state)
+  select i.job, i.key, $1::text, i.take, 'running' from input i cross join env
+  where env.registered and env.quick = 'off'
+  order by i.key collate "C", i.job
+  on conflict (key, job) do update
+    set holder = excluded.holder, take = excluded.take, state = 'running'
+    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
+  returning l.job, l.key, l.failures, l.crashes, l.version
+)
+select i.job, i.key,
+  case
+    when t.key is not null then 'taken'
+    when not env.registered then 'gone'
+    when b.state = 'quarantined' then 'quarantined'
+    when b.holder is null and b.retry_at > env.at then 'later'
+    else 'live'
+  end as verdict,
+  coalesce(extract(epoch from b.retry_at - env.at) * 1000, 0)::float8 as wait_ms,
+  coalesce(t.failures, b.failures, 0) as failures,
+  coalesce(t.crashes, b.crashes, 0) as crashes,
+  coalesce(t.version, b.version) as version
+from input i
+cross join env
+left join taken t on t.key = i.key and t.job = i.job
+left join lateral (
+  select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
+  from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
+) b on true

@@ -1,0 +1,30 @@
+-- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
+-- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
+-- Returns every job asked for: won, term, cursor, wait_ms until it is due.
+-- The turn of a holder that was freed is anybody's at once.
+-- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn.
+with env as materialized (
+  select regrow.clock() as at
+),
+asked as materialized (
+  select job from jsonb_array_elements_text($2::text::jsonb) as x(job)
+),
+due as materialized (
+  select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
+  where (s.holder is null or s.until <= env.at or not exists (select 1 from regrow.workers w where w.id = s.holder))
+    and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
+  order by s.next_at, s.job
+  limit $4::int
+  for update of s skip locked
+),
+won as (
+  update regrow.sweeps s
+  set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
+  from due cross join env where s.job = due.job
+  returning s.job, s.term, s.cursor
+)
+select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
+  coalesce(extract(epoch from s.next_at - env.at) * 1000, 0)::float8 as wait_ms
+from asked cross join env
+left join won on won.job = asked.job
+left join regrow.sweeps s on s.job = asked.job

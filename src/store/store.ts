@@ -1,0 +1,23 @@
+// The truth: a record of small ports. Which database is behind it, nobody outside the backends knows.
+import type { Job } from '../job/job.ts'
+import type { SqlExecutor } from './executor.ts'
+import type { Intents } from './intents.ts'
+import type { Ledger } from './ledger.ts'
+import type { Source } from './source.ts'
+import type { Sweeps } from './sweeps.ts'
+import type { Workers } from './workers.ts'
+
+export interface Store {
+  readonly ledger: Ledger
+  readonly workers: Workers
+  readonly sweeps: Sweeps
+  readonly intents: Intents
+  source(job: Job): Source
+  /** Runs `fn` in a transaction; what it throws rolls everything back. */
+  transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>
+  /** Makes sure that the store can be used: read-write, migrated (`migrate` true brings it up to date), free of the dead. */
+  prepare(options: { migrate: boolean }): Promise<void>
+  /** Brings the schema up to date. Safe to call from many processes at once. */
+  migrate(): Promise<{ from: number; to: number }>
+  close(): Promise<void>
+}

@@ -1,0 +1,30 @@
+// Lower arrow: claims of dead holders are ended, their keys hinted at once, and their jobs' sweeps made due.
+import type { Events } from '../base/events.ts'
+import type { LoopSpec } from '../base/loop.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Push } from '../queue/push.ts'
+import type { Sweeps } from '../store/sweeps.ts'
+import type { Workers } from '../store/workers.ts'
+
+export function freeLoop(ports: {
+  workers: Workers
+  sweeps: Sweeps
+  push: Push
+  events: Events<EventMap>
+  leaseMs: number
+}): LoopSpec {
+  const { workers, sweeps, push, events, leaseMs } = ports
+  return {
+    name: 'free',
+    async tick() {
+      const { workers: dead, keys } = await workers.free(leaseMs)
+      if (keys.length > 0) {
+        // They were running: ahead of everything that only waits.
+        await push(keys.map(({ job, key }) => ({ job, key, delayMs: 0, fresh: true })))
+        await sweeps.makeDue([...new Set(keys.map(({ job }) => job))])
+      }
+      if (dead > 0 || keys.length > 0) events.emit('worker.freed', { workers: dead, keys: keys.length })
+      return Math.min(1_000, leaseMs / 5)
+    },
+  }
+}

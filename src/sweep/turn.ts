@@ -1,0 +1,95 @@
+// Lower arrow: wins the turn of jobs whose sweep is due and makes their passes side by side, so that one job's slow or
+// broken query stops nobody else. Runs whether the worker is busy or idle (L2).
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
+import type { LoopSpec } from '../base/loop.ts'
+import { type Random, spread } from '../base/random.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Job } from '../job/job.ts'
+import { storable } from '../job/outcome.ts'
+import type { Push } from '../queue/push.ts'
+import type { Ledger } from '../store/ledger.ts'
+import type { Source } from '../store/source.ts'
+import type { Sweeps, Turn } from '../store/sweeps.ts'
+import { type PassResult, pass } from './pass.ts'
+
+export interface TurnPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events<EventMap>
+  readonly sweeps: Sweeps
+  readonly ledger: Ledger
+  readonly push: Push
+  readonly source: (job: Job) => Source
+  readonly jobs: readonly Job[]
+  readonly holder: () => string
+}
+
+/** Passes at a time in one process. */
+const passesMax = 4
+/** A look at whose turn it is, at least so often: sweeps may be made due by others. */
+const lookMs = 1_000
+
+export function sweepLoop(ports: TurnPorts): LoopSpec {
+  const { sweeps, jobs, holder } = ports
+  const active = new Set<string>()
+  let declared = false
+  return {
+    name: 'sweep',
+    async tick(signal) {
+      if (!declared) await sweeps.declare(jobs.map(({ name }) => name))
+      declared = true
+      const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)
+      const room = passesMax - active.size
+      if (asked.length === 0 || room === 0) return lookMs
+      const { turns, nextMs } = await sweeps.turn(holder(), asked, room)
+      for (const turn of turns) {
+        active.add(turn.job)
+        void makeTurn(ports, turn, signal).finally(() => active.delete(turn.job))
+      }
+      return turns.length === room ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
+    },
+  }
+}
+
+async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Promise<void> {
+  const { clock, random, events, sweeps, jobs } = ports
+  const job = jobs.find(({ name }) => name === turn.job) as Job
+  const owner = ports.holder()
+  const startedAt = clock.now()
+  const tookMs = () => clock.now() - startedAt
+  const every = spread(random, job.sweepEveryMs, 0.1)
+  try {
+    const advance = (cursor: string) => sweeps.advance(owner, turn, cursor)
+    const result = await pass({ ...ports, source: ports.source(job), advance }, job, turn.cursor, signal)
+    const { cursor, seen, pushed, held, ended } = result
+    await sweeps.end(owner, turn, {
+      cursor,
+      nextMs: nextTurnMs(result, every),
+      error: null,
+      seen,
+      pushed,
+      held,
+      tookMs: tookMs(),
+    })
+    events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished: ended === 'finished', tookMs: tookMs() })
+  } catch (error) {
+    events.emit('sweep.failed', { job: job.name, error })
+    const end = {
+      cursor: turn.cursor,
+      nextMs: Math.min(every, 10_000),
+      error: storable(messageOf(error)),
+      seen: 0,
+      pushed: 0,
+      held: 0,
+    }
+    // A turn whose end cannot be told runs out by itself.
+    await sweeps.end(owner, turn, { ...end, tookMs: tookMs() }).catch(() => {})
+  }
+}
+
+/** A pass that was cut short goes on soon: at once after its budget, as the queue drains when that was full. */
+function nextTurnMs({ ended }: PassResult, everyMs: number): number {
+  return ended === 'finished' ? everyMs : ended === 'full' ? Math.min(everyMs, 1_000) : 0
+}

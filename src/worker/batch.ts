@@ -1,0 +1,39 @@
+// What passes from stage to stage: a key gains facts on its way along the upper arrow, and loses none.
+import type { Verdict } from '../job/event-map.ts'
+import type { Job } from '../job/job.ts'
+import type { Outcome } from '../job/outcome.ts'
+import type { PoppedHint } from '../queue/hint.ts'
+
+/** A key that is ours: the ledger holds our take number. */
+export interface Taken {
+  readonly job: Job
+  readonly key: string
+  readonly fresh: boolean
+  readonly take: number
+  readonly failures: number
+  readonly crashes: number
+  readonly ledgerVersion: string | null
+}
+
+/** A hint that starts nothing now. */
+export interface Refused {
+  readonly hint: PoppedHint
+  readonly why: Verdict
+  readonly waitMs: number
+  readonly ledgerVersion: string | null
+}
+
+/** A key that was found pending after it was taken: it may start. */
+export interface Ready extends Taken {
+  readonly version: string | null
+  readonly input: string | null
+}
+
+/** A run that is over. */
+export interface Ended {
+  readonly entry: Ready
+  readonly outcome: Outcome
+  readonly tookMs: number
+  /** `ctx.tx` has written the outcome already. */
+  readonly settled: boolean
+}

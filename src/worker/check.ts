@@ -1,0 +1,43 @@
+// Upper arrow, step check: claims in; what may start, and why the rest may not, out.
+// A statement of its own, begun after the take returned: in one snapshot with it, work that just finished would be granted.
+import type { Source } from '../store/source.ts'
+import type { Ready, Refused, Taken } from './batch.ts'
+
+export interface CheckedBatch {
+  readonly ready: Ready[]
+  /** Taken, but not to be started: released by the caller. */
+  readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
+  /** Refused for back-off or quarantine, but the source shows another version: new work. */
+  readonly renewed: { key: string; version: string }[]
+  /** Keys whose very check fails; the error is theirs. */
+  readonly broken: { entry: Ready; error: unknown }[]
+}
+
+export async function check(
+  source: Source,
+  taken: readonly Taken[],
+  refused: readonly Refused[],
+): Promise<CheckedBatch> {
+  const remembered = refused.filter(
+    ({ why, ledgerVersion }) => ledgerVersion !== null && (why === 'later' || why === 'quarantined'),
+  )
+  const keys = [...taken.map(({ key }) => key), ...remembered.map(({ hint }) => hint.key)]
+  const batch: CheckedBatch = { ready: [], stopped: [], renewed: [], broken: [] }
+  if (keys.length === 0) return batch
+  const { paused, pending, broken } = await source.check(keys)
+  for (const entry of taken) {
+    const row = pending.get(entry.key)
+    const error = broken?.get(entry.key)
+    if (error !== undefined) batch.broken.push({ entry: { ...entry, version: null, input: null }, error })
+    // S8: no check begun after the pause committed starts a key.
+    else if (paused) batch.stopped.push({ entry, why: 'paused', waitMs: 0 })
+    else if (!row) batch.stopped.push({ entry, why: 'not pending', waitMs: 0 })
+    else if (row.waitMs > 0) batch.stopped.push({ entry, why: 'later', waitMs: row.waitMs })
+    else batch.ready.push({ ...entry, version: row.version, input: row.input })
+  }
+  for (const { hint, ledgerVersion } of remembered) {
+    const version = pending.get(hint.key)?.version ?? null
+    if (version !== null && version !== ledgerVersion) batch.renewed.push({ key: hint.key, version })
+  }
+  return batch
+}

@@ -1,0 +1,61 @@
+// What this process holds: its identity, its take numbers, and when its last beat was confirmed.
+import type { Random } from '../base/random.ts'
+
+export class Claims {
+  readonly #random: Random
+  readonly #known = new Map<number, (reason: Error) => void>()
+  #holder: string
+  #lastTake = 0
+  #beatAt = Number.NEGATIVE_INFINITY
+
+  constructor(random: Random) {
+    this.#random = random
+    this.#holder = random.hex(16)
+  }
+
+  /** Random 128-bit identity of this worker; a new one after it was declared dead. */
+  get holder(): string {
+    return this.#holder
+  }
+
+  /** A take number: a counter in this process, never reused (S3). It counts as awaited until `forget`. */
+  next(): number {
+    this.#known.set(++this.#lastTake, () => {})
+    return this.#lastTake
+  }
+
+  /** What to call when the claim is lost while its handler runs. */
+  watch(take: number, abort: (reason: Error) => void): void {
+    this.#known.set(take, abort)
+  }
+
+  forget(take: number): void {
+    this.#known.delete(take)
+  }
+
+  /** Takes that are running or awaited, and the highest one handed out; the beat gives back the others. */
+  known(): { takes: number[]; highest: number } {
+    return { takes: [...this.#known.keys()], highest: this.#lastTake }
+  }
+
+  confirmed(sentAt: number): void {
+    this.#beatAt = sentAt
+  }
+
+  /** True while nobody can have declared us dead: the last confirmed beat is younger than lease − margin. */
+  sure(now: number, leaseMs: number): boolean {
+    return now - this.#beatAt < leaseMs * 0.8
+  }
+
+  /** Our row is gone: abort everything and go on as somebody else. */
+  renew(reason: Error): void {
+    for (const abort of this.#known.values()) abort(reason)
+    this.#known.clear()
+    this.#holder = this.#random.hex(16)
+    this.#beatAt = Number.NEGATIVE_INFINITY
+  }
+
+  abortAll(reason: Error): void {
+    for (const abort of this.#known.values()) abort(reason)
+  }
+}

@@ -1,0 +1,32 @@
+// What follows from a hint that starts nothing. Decided purely: hints to push, and hints to look at again.
+import type { Job } from '../job/job.ts'
+import type { Hint, PoppedHint } from '../queue/hint.ts'
+import type { Refused } from './batch.ts'
+
+export function react(job: Job, refused: readonly Refused[]): { push: Hint[]; lookAgain: PoppedHint[] } {
+  const push: Hint[] = []
+  const lookAgain: PoppedHint[] = []
+  for (const { hint, why, waitMs } of refused)
+    switch (why) {
+      case 'live':
+        // Somebody enqueued it while it runs: its row may have changed after the handler read it.
+        if (hint.fresh && job.uniqueUntil === 'start') push.push({ ...hint, delayMs: 1_000 })
+        break
+      case 'later':
+        // M32: a key in back-off is not dropped for good.
+        push.push({ ...hint, fresh: false, delayMs: waitMs })
+        break
+      case 'not pending':
+        // Its row may not be committed yet.
+        if (hint.fresh) lookAgain.push(hint)
+        break
+      case 'gone':
+        push.push({ ...hint, delayMs: 1_000 })
+        break
+      case 'paused':
+      case 'quarantined':
+      case 'suspect':
+        break
+    }
+  return { push, lookAgain }
+}

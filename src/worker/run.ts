@@ -1,0 +1,75 @@
+// Upper arrow, step run: keys that may start in; runs that are over out. A handler's error never leaves this file.
+
+import type { Clock } from '../base/clock.ts'
+import { messageOf, RegrowError } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Handler } from '../job/handler.ts'
+import type { Outcome } from '../job/outcome.ts'
+import type { Ended, Ready } from './batch.ts'
+import type { Claims } from './claims.ts'
+import { contextOfMany, contextOfOne, type RunState } from './context.ts'
+import type { Running } from './running.ts'
+import type { Transact } from './transact.ts'
+
+export interface RunPorts {
+  readonly clock: Clock
+  readonly claims: Claims
+  readonly running: Running
+  readonly events: Events<EventMap>
+  readonly transact: Transact
+}
+
+/** Calls the handler once for these entries. Resolves when their outcomes are known; `over` when the call has really ended. */
+export function run(
+  ports: RunPorts,
+  handler: Handler,
+  entries: readonly Ready[],
+): { ended: Promise<Ended[]>; over: Promise<void> } {
+  const state: RunState = { entries, marks: new Map(), settled: new Set(), controller: undefined, aborted: undefined }
+  const startedAt = ports.clock.now()
+  const outcome = call(ports, handler, state)
+  const over = outcome.then(() => {})
+  // What the watch on time gives up is a failure of the key, though its handler may still be running.
+  const givenUp = ports.running.begin(state, handler.job.timeoutMs, startedAt, over)
+  const ended = Promise.race([outcome, givenUp]).then((fallback) =>
+    entries.map((entry): Ended => {
+      const settled = state.settled.has(entry.take)
+      const outcome = settled ? ({ kind: 'success' } as const) : (state.marks.get(entry.take) ?? fallback)
+      return { entry, outcome, settled, tookMs: ports.clock.now() - startedAt }
+    }),
+  )
+  return { ended, over }
+}
+
+/** Runs the handler and tells how it ended for the keys that it did not mark itself. */
+async function call(ports: RunPorts, handler: Handler, state: RunState): Promise<Outcome> {
+  const { events } = ports
+  try {
+    const values = []
+    for (const entry of state.entries) values.push(await valueOf(entry))
+    for (const { job, key, failures, crashes } of state.entries)
+      if (events.heard('job.started'))
+        events.emit('job.started', { job: job.name, key, attempt: failures + crashes + 1 })
+    const value = handler.many ? values : values[0]
+    const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
+    await handler.run(value as never, ctx as never)
+    return { kind: 'success' }
+  } catch (error) {
+    for (const { job, key, take } of state.entries)
+      if (state.settled.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
+    return { kind: 'failure', error }
+  }
+}
+
+/** The key in its own type, or the stored input, validated again: code may have changed since it was stored. */
+async function valueOf({ job, key, input }: Ready): Promise<unknown> {
+  if (!job.input) return job.key.decode(key)
+  const result = await job.input['~standard'].validate(JSON.parse(input ?? 'null'))
+  if (!result.issues) return result.value
+  throw new RegrowError(
+    'bad_input',
+    `The stored input does not fit the schema: ${result.issues.map((issue) => messageOf(issue)).join('; ')}`,
+    'The schema changed after this intent was stored. Accept the old shape too, or drop the intent.',
+  )
+}

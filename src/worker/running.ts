@@ -1,0 +1,74 @@
+// The runs of this process and their time limits. One look per round over all of them instead of a timer for each.
+import type { Clock } from '../base/clock.ts'
+import { readable } from '../base/duration.ts'
+import { RegrowError } from '../base/errors.ts'
+import type { Outcome } from '../job/outcome.ts'
+import { abort, type RunState } from './context.ts'
+
+/** So long after the abort the claim is given up; the slot stays stuck until the handler really ends. */
+const patienceMs = 30_000
+
+interface Run {
+  readonly state: RunState
+  readonly timeoutMs: number
+  readonly startedAt: number
+  readonly giveUp: (outcome: Outcome) => void
+  timedOut: RegrowError | undefined
+}
+
+export class Running {
+  readonly #clock: Clock
+  readonly #runs = new Set<Run>()
+  readonly #stuck: (state: RunState) => void
+  /** Handlers that did not end after their claim was given up. */
+  stuckCount = 0
+
+  constructor(clock: Clock, stuck: (state: RunState) => void) {
+    this.#clock = clock
+    this.#stuck = stuck
+  }
+
+  get size(): number {
+    return this.#runs.size
+  }
+
+  /** Watches a run; resolves only when its time is over for good. */
+  begin(state: RunState, timeoutMs: number, startedAt: number, over: Promise<void>): Promise<Outcome> {
+    return new Promise((giveUp) => {
+      const run: Run = { state, timeoutMs, startedAt, giveUp, timedOut: undefined }
+      this.#runs.add(run)
+      void over.then(() => {
+        if (!this.#runs.delete(run)) this.stuckCount--
+      })
+    })
+  }
+
+  /** Aborts what is over its timeout, gives up what ignores that. */
+  look(): void {
+    const now = this.#clock.now()
+    for (const run of this.#runs) {
+      const over = now - run.startedAt - run.timeoutMs
+      if (over < 0) continue
+      run.timedOut ??= new RegrowError(
+        'timeout',
+        `The run took longer than its timeout of ${readable(run.timeoutMs)}`,
+        'Raise `timeout`, or make the handler shorter; pass ctx.signal on to what it waits for.',
+      )
+      abort(run.state, run.timedOut)
+      if (over < patienceMs) continue
+      this.#runs.delete(run)
+      this.stuckCount++
+      this.#stuck(run.state)
+      run.giveUp({ kind: 'failure', error: run.timedOut })
+    }
+  }
+
+  abortAll(reason: Error): void {
+    for (const { state } of this.#runs) abort(state, reason)
+  }
+
+  /** The entries of all runs; what a stop gives back. */
+  entries() {
+    return [...this.#runs].flatMap(({ state }) => state.entries)
+  }
+}

@@ -1,0 +1,48 @@
+// Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
+// take match is anything written (S3), else the result is discarded.
+import type { Random } from '../base/random.ts'
+import { decide, type Settlement } from '../job/outcome.ts'
+import type { Ledger, SettleRow } from '../store/ledger.ts'
+import type { Ended } from './batch.ts'
+import type { Claims } from './claims.ts'
+
+export interface Settled {
+  readonly ended: Ended
+  readonly settlement: Settlement
+  /** False: lease lost, nothing was recorded. */
+  readonly held: boolean
+}
+
+export async function settle(
+  ledger: Ledger,
+  claims: Claims,
+  random: Random,
+  batch: readonly { ended: Ended; finishes: boolean }[],
+): Promise<Settled[]> {
+  const decided = batch.map(({ ended, finishes }) => ({
+    ended,
+    finishes,
+    settlement: decide(ended.entry, ended.outcome, ended.entry.job.retry, random),
+  }))
+  const open = decided.filter(({ ended }) => !ended.settled)
+  const held = open.length === 0 ? new Set<number>() : await ledger.settle(claims.holder, open.map(row))
+  return decided.map(({ ended, settlement }) => ({
+    ended,
+    settlement,
+    held: ended.settled || held.has(ended.entry.take),
+  }))
+}
+
+function row({ ended, settlement, finishes }: { ended: Ended; settlement: Settlement; finishes: boolean }): SettleRow {
+  const { job, key, take, version } = ended.entry
+  const nothing = { failures: 0, crashes: 0, retryMs: 0, error: null }
+  return {
+    job: job.name,
+    key,
+    take,
+    version,
+    ...nothing,
+    ...settlement,
+    finish: finishes && settlement.state === 'done',
+  }
+}

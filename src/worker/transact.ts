@@ -1,0 +1,77 @@
+// ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
+import { RegrowError } from '../base/errors.ts'
+import type { Transaction } from '../job/handler.ts'
+import type { SqlExecutor } from '../store/executor.ts'
+import type { Ledger, SettleRow } from '../store/ledger.ts'
+import type { Source } from '../store/source.ts'
+import type { Ready } from './batch.ts'
+import type { Claims } from './claims.ts'
+import type { RunState } from './context.ts'
+
+export type Transact = <T>(
+  state: RunState,
+  fn: (tx: Transaction) => Promise<T>,
+  options: { settle?: boolean },
+) => Promise<T>
+
+/** Thrown when the claim was gone at the fence; everything was rolled back. */
+export class LeaseLost extends RegrowError {
+  constructor() {
+    super(
+      'lease_lost',
+      'The claim of this run is gone; nothing was committed',
+      'Let it end: another worker has the key, or will get it.',
+    )
+  }
+}
+
+export interface TransactPorts {
+  readonly ledger: Ledger
+  readonly claims: Claims
+  readonly transaction: <T>(fn: (tx: SqlExecutor) => Promise<T>) => Promise<T>
+  readonly source: (entry: Ready) => Source
+}
+
+export function transacts({ ledger, claims, transaction, source }: TransactPorts): Transact {
+  return async (state, fn, { settle = true }) => {
+    if (state.settled.size > 0)
+      throw new RegrowError(
+        'tx_twice',
+        'ctx.tx was called a second time in one run',
+        'It ends the run. Do all in one ctx.tx, or use { settle: false } for the earlier ones.',
+      )
+    let covered: readonly Ready[] = []
+    const value = await transaction(async (tx) => {
+      const value = await fn({ query: (text, params = []) => tx.query(text, params.map(plain)) })
+      covered = state.entries.filter(({ take }) => !state.marks.has(take))
+      // S4: the fence is the last statement before COMMIT; one key lost rolls back the effects of all.
+      const held = settle
+        ? await ledger.settle(
+            claims.holder,
+            covered.map((entry) => done(entry, source(entry).finishes)),
+            tx,
+          )
+        : await ledger.fence(claims.holder, covered.map(claimOf), tx)
+      if (held.size < covered.length) throw new LeaseLost()
+      return value
+    })
+    if (settle) for (const { take } of covered) state.settled.add(take)
+    return value
+  }
+}
+
+const plain = (value: unknown) =>
+  typeof value === 'bigint' ? value.toString() : (value as string | number | boolean | null)
+
+const claimOf = ({ job, key, take }: Ready) => ({ job: job.name, key, take })
+
+const done = (entry: Ready, finish: boolean): SettleRow => ({
+  ...claimOf(entry),
+  state: 'done',
+  version: null,
+  failures: 0,
+  crashes: 0,
+  retryMs: 0,
+  error: null,
+  finish,
+})

@@ -1,0 +1,306 @@
+// The upper arrow: pop → take → check → run → settle, in batches. This file alone knows the order of the stages.
+import { Batcher } from '../base/batcher.ts'
+import type { Clock } from '../base/clock.ts'
+import { messageOf, RegrowError } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
+import type { LoopSpec } from '../base/loop.ts'
+import type { Random } from '../base/random.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Handler } from '../job/handler.ts'
+import type { Job } from '../job/job.ts'
+import type { PoppedHint } from '../queue/hint.ts'
+import type { Push } from '../queue/push.ts'
+import type { PopQueue } from '../queue/queue.ts'
+import type { Source } from '../store/source.ts'
+import type { Store } from '../store/store.ts'
+import type { Ended, Ready, Refused, Taken } from './batch.ts'
+import { beatLoop } from './beat.ts'
+import { check } from './check.ts'
+import { Claims } from './claims.ts'
+import { LookAgain } from './look-again.ts'
+import { progress } from './progress.ts'
+import { react } from './react.ts'
+import { run } from './run.ts'
+import { Running } from './running.ts'
+import { type Settled, settle } from './settle.ts'
+import { Slots } from './slots.ts'
+import { take } from './take.ts'
+import { transacts } from './transact.ts'
+
+export interface WorkerPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events<EventMap>
+  readonly store: Pick<Store, 'ledger' | 'workers' | 'transaction'>
+  readonly source: (job: Job) => Source
+  readonly queue: PopQueue
+  readonly push: Push
+}
+
+export interface WorkerOptions {
+  readonly handlers: readonly Handler[]
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly host: string
+  readonly pid: number
+}
+
+/** Keys per settle statement at most. */
+const settleMax = 500
+/** A pop waits so long at most; the floor under every wake-up. */
+const pollMs = 1_000
+
+export class Worker {
+  readonly claims: Claims
+  readonly running: Running
+  readonly #ports: WorkerPorts
+  readonly #options: WorkerOptions
+  readonly #handlers: ReadonlyMap<string, Handler>
+  readonly #slots: Slots
+  readonly #lookAgain: LookAgain
+  readonly #settler: Batcher<Ended, Settled>
+  readonly #run: Parameters<typeof run>[0]
+
+  constructor(ports: WorkerPorts, options: WorkerOptions) {
+    const { clock, events, store } = ports
+    this.#ports = ports
+    this.#options = options
+    this.#handlers = new Map(options.handlers.map((handler) => [handler.job.name, handler]))
+    this.#slots = new Slots(options.concurrency)
+    this.#lookAgain = new LookAgain(clock)
+    this.claims = new Claims(ports.random)
+    this.running = new Running(clock, ({ entries }) => {
+      for (const { job, key } of entries) events.emit('job.stuck', { job: job.name, key })
+    })
+    this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
+    const transact = transacts({
+      ledger: store.ledger,
+      claims: this.claims,
+      transaction: (fn) => store.transaction(fn),
+      source: ({ job }) => ports.source(job),
+    })
+    this.#run = { clock, claims: this.claims, running: this.running, events, transact }
+  }
+
+  loops(): LoopSpec[] {
+    const { clock, events, store } = this.#ports
+    const { leaseMs, host, pid, handlers } = this.#options
+    const jobs = Object.fromEntries(handlers.map(({ job }) => [job.name, job.query?.().text ?? job.name]))
+    return [
+      beatLoop({
+        clock,
+        workers: store.workers,
+        claims: this.claims,
+        leaseMs,
+        identity: () => ({ host, pid, jobs }),
+        registered: () => {},
+        gone: (holder) => events.emit('worker.gone', { holder }),
+      }),
+      { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
+      { name: 'timeouts', tick: async () => (this.running.look(), 500) },
+    ]
+  }
+
+  /** Resolves when nothing runs any more, or `signal` aborts. */
+  async idle(signal: AbortSignal): Promise<void> {
+    while (this.#slots.free < this.#slots.size && !signal.aborted) await this.#ports.clock.sleep(10, signal)
+  }
+
+  abortAll(): void {
+    this.running.abortAll(
+      new RegrowError('stopping', 'The worker stops', 'The key is given back and starts again elsewhere.'),
+    )
+  }
+
+  /** Gives back what still runs; nothing is counted. */
+  async giveBack(): Promise<void> {
+    await this.#release(this.running.entries())
+    await this.#ports.store.workers.leave(this.claims.holder)
+  }
+
+  async #pop(signal: AbortSignal): Promise<number> {
+    const { clock, queue } = this.#ports
+    if (!this.claims.sure(clock.now(), this.#options.leaseMs)) return 50
+    await this.#slots.freed(signal)
+    const again = this.#lookAgain.due(this.#slots.free)
+    this.#dispatch(again)
+    const free = this.#slots.free
+    if (free <= 0 || signal.aborted) return 0
+    const jobs = [...this.#handlers.keys()].map((job) => ({ job, limit: free }))
+    const waitMs = Math.min(pollMs, this.#lookAgain.nextMs())
+    const { hints } = await queue.pop({ jobs, limit: free, waitMs }, signal)
+    this.#dispatch(hints)
+    return 0
+  }
+
+  /** Sends hints on their way, job by job; each call of a handler has a slot from here on. */
+  #dispatch(hints: readonly PoppedHint[]): void {
+    const byJob = new Map<Handler, PoppedHint[]>()
+    for (const hint of hints) {
+      const handler = this.#handlers.get(hint.job)
+      if (handler) byJob.set(handler, [...(byJob.get(handler) ?? []), hint])
+    }
+    for (const [handler, batch] of byJob) {
+      const calls = handler.many ? 1 : batch.length
+      this.#slots.take(calls)
+      void this.#through(handler, batch, calls)
+    }
+  }
+
+  /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
+  async #through(handler: Handler, popped: readonly PoppedHint[], slots: number): Promise<void> {
+    const { events, push } = this.#ports
+    let used = 0
+    let hints = popped
+    try {
+      hints = await this.#filled(handler, popped)
+      const ready = await this.#claim(handler.job, hints)
+      const calls = handler.many ? (ready.length > 0 ? [ready] : []) : ready.map((entry) => [entry])
+      used = calls.length
+      for (const entries of calls) void this.#finish(handler, entries)
+    } catch (error) {
+      events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
+      await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
+    } finally {
+      this.#slots.give(slots - used)
+    }
+  }
+
+  /** A handler of many keys gets a full batch where the queue has one. */
+  async #filled(handler: Handler, popped: readonly PoppedHint[]): Promise<readonly PoppedHint[]> {
+    const room = handler.batchMax - popped.length
+    if (room <= 0) return popped
+    const request = { jobs: [{ job: handler.job.name, limit: room }], limit: room, waitMs: 0 }
+    const more = await this.#ports.queue.pop(request)
+    return [...popped, ...more.hints]
+  }
+
+  /** Take, then check; what may not start is released and gets what its verdict asks for. */
+  async #claim(job: Job, hints: readonly PoppedHint[]): Promise<Ready[]> {
+    const { store, push, events } = this.#ports
+    const known = hints.filter(({ key }) => isCanonical(job, key))
+    if (known.length < hints.length)
+      events.emit('hint.dropped', { count: hints.length - known.length, why: 'foreign', error: null })
+    if (known.length === 0) return []
+    const { taken, refused } = await take(store.ledger, this.claims, job, known)
+    const checked = await this.#checked(job, taken, refused)
+    await this.#release(checked.stopped.map(({ entry }) => entry))
+    for (const { entry, error } of checked.broken)
+      void this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
+    const stopped = checked.stopped.map(
+      ({ entry, why, waitMs }): Refused => ({
+        hint: hints.find(({ key }) => key === entry.key) as PoppedHint,
+        why,
+        waitMs,
+        ledgerVersion: entry.ledgerVersion,
+      }),
+    )
+    const cleared = new Set(checked.renewed.length > 0 ? await store.ledger.clear(job.name, checked.renewed) : [])
+    const idle = [...refused.filter(({ hint }) => !cleared.has(hint.key)), ...stopped]
+    if (events.heard('hint.refused'))
+      for (const { hint, why } of idle) events.emit('hint.refused', { job: job.name, key: hint.key, why })
+    const reaction = react(job, idle)
+    for (const hint of reaction.lookAgain) this.#lookAgain.add(hint)
+    const renewed = [...cleared].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
+    if (reaction.push.length + renewed.length > 0) await push([...reaction.push, ...renewed])
+    // No start on a lease that may be over: an event loop blocked for a lease wakes up here.
+    if (this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)) return checked.ready
+    await this.#release(checked.ready)
+    await push(checked.ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
+    return []
+  }
+
+  async #checked(job: Job, taken: readonly Taken[], refused: readonly Refused[]) {
+    try {
+      return await check(this.#ports.source(job), taken, refused)
+    } catch (error) {
+      await this.#release(taken)
+      throw error
+    }
+  }
+
+  /** Run, then settle; the slot is free when the outcome is recorded and the call has ended. */
+  async #finish(handler: Handler, entries: readonly Ready[]): Promise<void> {
+    const { ended, over } = run(this.#run, handler, entries)
+    try {
+      await Promise.all((await ended).map((each) => this.#settler.add(each)))
+    } catch (error) {
+      // The store did not take the outcome: the beat gives the keys back, or somebody frees them.
+      this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })
+    }
+    for (const { take } of entries) this.claims.forget(take)
+    await over
+    this.#slots.give(1)
+  }
+
+  async #settle(batch: readonly Ended[]): Promise<Settled[]> {
+    const { store, random, events, push, source } = this.#ports
+    const results = await settle(
+      store.ledger,
+      this.claims,
+      random,
+      batch.map((ended) => ({ ended, finishes: source(ended.entry.job).finishes })),
+    )
+    const hints = results.flatMap(({ ended: { entry }, settlement, held }) =>
+      held && settlement.state === 'retrying'
+        ? [{ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false }]
+        : [],
+    )
+    if (hints.length > 0) await push(hints)
+    for (const { ended, settlement, held } of results) {
+      const { job, key } = { job: ended.entry.job.name, key: ended.entry.key }
+      if (!held) events.emit('job.leaseLost', { job, key })
+      else if (events.heard('job.settled'))
+        events.emit('job.settled', {
+          job,
+          key,
+          state: settlement.state,
+          error: 'error' in settlement ? settlement.error : null,
+          tookMs: ended.tookMs,
+        })
+    }
+    // Not awaited: the next batch may settle meanwhile; a failure here is found by the sweep.
+    void this.#progress(results).catch((error) => events.emit('loop.failed', { loop: 'progress', error }))
+    return results
+  }
+
+  async #progress(results: readonly Settled[]): Promise<void> {
+    const { store, random, events, push, source } = this.#ports
+    const successes = results.filter(({ held, settlement }) => held && settlement.state === 'done')
+    const byJob = new Map<Job, Ready[]>()
+    for (const { ended } of successes) byJob.set(ended.entry.job, [...(byJob.get(ended.entry.job) ?? []), ended.entry])
+    for (const [job, entries] of byJob) {
+      if (source(job).finishes) continue
+      const { renewed, stalled, unclear } = await progress(store.ledger, source(job), random, job, entries)
+      const again = stalled.filter(({ quarantined }) => !quarantined)
+      await push([
+        ...renewed.map((key) => ({ job: job.name, key, delayMs: 0, fresh: true })),
+        ...again.map(({ key, retryMs }) => ({ job: job.name, key, delayMs: retryMs, fresh: false })),
+      ])
+      for (const { key } of stalled) events.emit('job.noProgress', { job: job.name, key, counted: true })
+      for (const key of unclear) events.emit('job.noProgress', { job: job.name, key, counted: false })
+    }
+  }
+
+  async #release(entries: readonly Taken[]): Promise<void> {
+    if (entries.length === 0) return
+    try {
+      await this.#ports.store.ledger.release(
+        this.claims.holder,
+        entries.map(({ job, key, take }) => ({ job: job.name, key, take })),
+      )
+    } finally {
+      // Whatever became of the release: the beat gives back what is no longer known.
+      for (const { take } of entries) this.claims.forget(take)
+    }
+  }
+}
+
+/** S13: what somebody else put into the queue starts nothing. */
+function isCanonical(job: Job, key: string): boolean {
+  try {
+    return job.key.encode(job.key.decode(key)) === key
+  } catch {
+    return false
+  }
+}
