@@ -47,7 +47,7 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
   const { events } = ports
   try {
     const values = []
-    for (const entry of state.entries) values.push(await valueOf(entry))
+    for (const entry of state.entries) values.push(await handlerValue(entry))
     for (const { job, key, failures, crashes } of state.entries)
       if (events.heard('job.started'))
         events.emit('job.started', { job: job.name, key, attempt: failures + crashes + 1 })
@@ -63,7 +63,7 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
 }
 
 /** The key in its own type, or the stored input, validated again: code may have changed since it was stored. */
-async function valueOf({ job, key, input }: Ready): Promise<unknown> {
+async function handlerValue({ job, key, input }: Ready): Promise<unknown> {
   if (!job.input) return job.key.decode(key)
   const result = await job.input['~standard'].validate(JSON.parse(input ?? 'null'))
   if (!result.issues) return result.value

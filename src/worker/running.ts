@@ -43,8 +43,8 @@ export class Running {
     })
   }
 
-  /** Aborts what is over its timeout, gives up what ignores that. */
-  look(): void {
+  /** Aborts what is over its timeout, gives up what ignores that; returns when to look again. */
+  look(): number {
     const now = this.#clock.now()
     for (const run of this.#runs) {
       const over = now - run.startedAt - run.timeoutMs
@@ -61,6 +61,7 @@ export class Running {
       this.#stuck(run.state)
       run.giveUp({ kind: 'failure', error: run.timedOut })
     }
+    return 500
   }
 
   abortAll(reason: Error): void {

@@ -97,7 +97,7 @@ export class Worker {
         gone: (holder) => events.emit('worker.gone', { holder }),
       }),
       { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
-      { name: 'timeouts', tick: async () => (this.running.look(), 500) },
+      { name: 'timeouts', tick: async () => this.running.look() },
     ]
   }
 
