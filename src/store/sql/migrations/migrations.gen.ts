@@ -82,4 +82,19 @@ export const migrations: readonly { version: number; name: string; statements: r
     `create index if not exists intents_job on regrow.intents (job, id)`,
     `create unique index if not exists intents_unique on regrow.intents (job, unique_key) where unique_key is not null`,
   ] },
+  { version: 2, name: '002-hints', statements: [
+    `create unlogged table if not exists regrow.hints (
+  job text collate "C" not null,
+  key text collate "C" not null,
+  due_at timestamptz not null,
+  fresh boolean not null,
+  primary key (job, key)
+) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`,
+    `create index if not exists hints_due on regrow.hints (job, fresh, due_at)`,
+    `create unlogged table if not exists regrow.canary (
+  one boolean primary key default true check (one),
+  epoch bigint not null,
+  sequence bigint not null
+)`,
+  ] },
 ]

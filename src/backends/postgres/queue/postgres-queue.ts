@@ -1,0 +1,109 @@
+// Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
+import type { Clock } from '../../../base/clock.ts'
+import {
+  defaultBounds,
+  type Hint,
+  OtherLane,
+  type PoppedHint,
+  type Pushed,
+  type QueueBounds,
+} from '../../../queue/hint.ts'
+import type { Mark, Popped, PopRequest, Queue } from '../../../queue/queue.ts'
+import type { SqlExecutor } from '../../../store/executor.ts'
+import { statements } from './statements.gen.ts'
+
+/** A poll after a pop that found something, and the floor that it slows down to when idle. */
+const pollMs = { quick: 20, floor: 1_000 }
+
+export class PostgresQueue implements Queue {
+  readonly name = 'postgres'
+  readonly shared = true
+  readonly #db: SqlExecutor
+  readonly #clock: Clock
+  readonly #bounds: QueueBounds
+  readonly #otherLane = new OtherLane()
+  readonly #waiting = new Set<AbortController>()
+  #idleMs = pollMs.quick
+  #closed = false
+
+  constructor(db: SqlExecutor, clock: Clock, bounds: Partial<QueueBounds> = {}) {
+    this.#db = db
+    this.#clock = clock
+    this.#bounds = { ...defaultBounds, ...bounds }
+  }
+
+  async push(hints: readonly Hint[]): Promise<Pushed> {
+    if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
+    const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
+    const { maxHints, maxDelayed } = this.#bounds
+    const { rows } = await this.#db.query(statements.push, [JSON.stringify(list), maxHints, maxDelayed])
+    for (const waiter of this.#waiting) waiter.abort()
+    const { added, merged, dropped } = rows[0] as unknown as Pushed
+    return { added: Number(added), merged: Number(merged), dropped: Number(dropped) }
+  }
+
+  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    const until = this.#clock.now() + request.waitMs
+    for (;;) {
+      // Listening begins before the look, so that a push in between is not slept through.
+      const woken = new AbortController()
+      this.#waiting.add(woken)
+      try {
+        const popped = await this.#popDue(request)
+        const leftMs = until - this.#clock.now()
+        if (popped.hints.length > 0 || leftMs <= 0 || signal?.aborted || this.#closed) {
+          this.#idleMs = popped.hints.length > 0 ? pollMs.quick : this.#idleMs
+          return popped
+        }
+        const waitMs = Math.min(leftMs, this.#idleMs, await this.#nextMs(request))
+        await this.#clock.sleep(waitMs, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal)
+        this.#idleMs = Math.min(this.#idleMs * 2, pollMs.floor)
+      } finally {
+        this.#waiting.delete(woken)
+      }
+    }
+  }
+
+  async writeMark({ epoch, sequence }: Mark): Promise<void> {
+    await this.#db.query(statements.writeMark, [String(epoch), String(sequence)])
+  }
+
+  async moveMark({ epoch, sequence }: Mark): Promise<boolean> {
+    const { rows } = await this.#db.query(statements.moveMark, [String(epoch), String(sequence)])
+    return rows.length > 0
+  }
+
+  async count(jobs: readonly string[]) {
+    const { rows } = await this.#db.query(statements.count, [JSON.stringify(jobs)])
+    return new Map(rows.map((row) => [row.job as string, { due: Number(row.due), delayed: Number(row.delayed) }]))
+  }
+
+  async wipe(): Promise<number> {
+    const { rows } = await this.#db.query(statements.wipe)
+    return Number(rows[0]?.lost ?? 0)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const waiter of this.#waiting) waiter.abort()
+  }
+
+  async #popDue({ jobs, limit }: PopRequest): Promise<Popped> {
+    const wanted = jobs.map(({ job, limit: most }) => ({ job, most }))
+    const share = this.#otherLane.share(limit)
+    const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
+    const [first] = rows
+    return {
+      hints: rows.filter(({ key }) => key !== null) as unknown as PoppedHint[],
+      mark: first?.epoch == null ? null : { epoch: Number(first.epoch), sequence: Number(first.sequence) },
+    }
+  }
+
+  /** Only asked when idle for a while: soon after something ran, the quick poll sees delayed hints in time anyway. */
+  async #nextMs({ jobs }: PopRequest): Promise<number> {
+    if (this.#idleMs <= pollMs.quick) return Number.POSITIVE_INFINITY
+    const { rows } = await this.#db.query(statements.next, [JSON.stringify(jobs.map(({ job }) => job))])
+    const waitMs = rows[0]?.wait_ms
+    return waitMs == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(waitMs))
+  }
+}

@@ -1,0 +1,47 @@
+-- Push: adds hints, one per (job, key). A fresh one makes an existing hint sooner, a swept one leaves it alone.
+-- $1 json [{ job, key, delay_ms, fresh }], each (job, key) once · $2 most due hints per job and lane · $3 most delayed per job
+-- Returns one row: added, merged, dropped. Index: hints_pkey for the conflict, hints_due for the bounds.
+-- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
+with env as materialized (
+  select regrow.clock() as at
+),
+input as materialized (
+  select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
+    env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
+    exists (select 1 from regrow.hints h where h.job = x.job and h.key = x.key) as there
+  from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean) cross join env
+),
+lanes as materialized (
+  select l.job, l.fresh, l.delayed,
+    case when l.delayed then (
+      select $3::int8 - count(*) from (
+        select 1 from regrow.hints h where h.job = l.job and h.fresh in (true, false) and h.due_at > env.at limit $3::int8
+      ) x
+    ) else (
+      select $2::int8 - count(*) from (
+        select 1 from regrow.hints h where h.job = l.job and h.fresh = l.fresh and h.due_at <= env.at limit $2::int8
+      ) x
+    ) end as room
+  from (select distinct job, fresh, delayed from input where not there) l cross join env
+),
+allowed as materialized (
+  select i.job, i.key, i.fresh, i.due_at from input i where i.there
+  union all
+  select n.job, n.key, n.fresh, n.due_at from (
+    select i.*, row_number() over (partition by i.job, i.fresh, i.delayed order by i.due_at, i.key) as place
+    from input i where not i.there
+  ) n
+  join lanes l on l.job = n.job and l.fresh = n.fresh and l.delayed = n.delayed
+  where n.place <= l.room
+),
+put as (
+  insert into regrow.hints as h (job, key, due_at, fresh)
+  select job, key, due_at, fresh from allowed order by job collate "C", key collate "C"
+  on conflict (job, key) do update
+    set due_at = least(h.due_at, excluded.due_at), fresh = true
+    where excluded.fresh and (not h.fresh or excluded.due_at < h.due_at)
+  returning (xmax = 0) as added
+)
+select (select count(*) from put where added)::int as added,
+  (select count(*) from allowed)::int - (select count(*) from put where added)::int as merged,
+  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped
