@@ -3,10 +3,13 @@ import type { QueueDriver, StoreDriver } from './backends/driver.ts'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type Duration, milliseconds } from './base/duration.ts'
 import { isProduction, whereabouts } from './base/environment.ts'
+import { RegrowError } from './base/errors.ts'
 import { Events } from './base/events.ts'
 import { once } from './base/once.ts'
 import { unknownOptions } from './base/options.ts'
+import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
+import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { transaction } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
@@ -15,7 +18,8 @@ import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
 import { Registry } from './job/registry.ts'
-import { pushDoor } from './queue/push.ts'
+import { lateDoor, pushDoor } from './queue/push.ts'
+import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
 import { freeLoop } from './sweep/free.ts'
 import { sweepLoop } from './sweep/turn.ts'
@@ -47,8 +51,8 @@ export interface WorkerHandle {
   readonly ready: Promise<void>
   /** Stops popping, waits up to `grace` (25 s), aborts, gives back. Called again, it waits no longer. */
   stop(options?: { grace?: Duration }): Promise<void>
-  /** The age of each loop's last success. */
-  report(): LoopReport[]
+  /** The age of each loop's last success: what readiness is. */
+  report(): Promise<LoopReport[]>
 }
 
 export interface App {
@@ -75,7 +79,8 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
 
   const opened = once(async () => {
     registry.verify()
-    const { store, defaultQueue } = await options.store.open({ clock })
+    const { store: raw, defaultQueue } = await options.store.open({ clock })
+    const store = guardedStore(raw, clock, random)
     await store.prepare({ migrate: options.migrate ?? !isProduction() })
     const queue = (await options.queue?.open({ clock })) ?? defaultQueue()
     const sources = new Map<Job, Source>()
@@ -86,15 +91,21 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     }
     return { store, queue, source, push: pushDoor(queue, events) }
   })
-  const ports = async (): Promise<EnqueuePorts> => {
-    const { store, push } = await opened()
-    return { clock, random, push, intents: store.intents }
+  // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
+  const enqueuing: EnqueuePorts = {
+    clock,
+    random,
+    push: lateDoor(async () => (await opened()).push, events),
+    intents: { record: async (...args) => (await opened()).store.intents.record(...args) },
   }
 
   const declare = (name: string, given: GivenOptions) => {
     const job = registry.declare(name, given)
     const enqueue = given.input === undefined ? enqueueKeys : enqueueInputs
-    const many = async (items: Iterable<unknown>, choice: object = {}) => enqueue(await ports(), job, items, choice)
+    const many = async (items: Iterable<unknown>, choice: object = {}) => {
+      registry.verify()
+      return enqueue(enqueuing, job, items, choice)
+    }
     return {
       name,
       enqueue: (item: unknown, choice?: object) => many([item], choice),
@@ -121,40 +132,31 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     work: (choice = {}) => {
       registry.verify()
       const handlers = [...registry.inlineHandlers(), ...(choice.handlers ?? [])]
-      const started = opened().then(({ store, queue, source, push }) => {
-        const jobs = handlers.map(({ job }) => job)
+      const open = retry(clock, random, { delayMs: 500, again: waitsForStore(events) }, opened)
+      const started = open.then(({ store, queue, source, push }) => {
+        const { promise: registered, resolve } = pledge()
         const worker = new Worker(
           { clock, random, events, store, source, queue, push },
-          { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts() },
+          { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts(), registered: resolve },
         )
-        const holder = () => worker.claims.holder
+        const sweeping = { clock, random, events, push, source, sweeps: store.sweeps, ledger: store.ledger }
         const watchdog = new Watchdog(
           [
             ...worker.loops(),
-            freeLoop({ workers: store.workers, sweeps: store.sweeps, push, events, leaseMs }),
-            sweepLoop({
-              clock,
-              random,
-              events,
-              sweeps: store.sweeps,
-              ledger: store.ledger,
-              push,
-              source,
-              jobs,
-              holder,
-            }),
+            freeLoop({ ...sweeping, workers: store.workers, leaseMs }),
+            sweepLoop({ ...sweeping, jobs: handlers.map(({ job }) => job), holder: () => worker.claims.holder }),
           ],
           { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
           (loop) => events.emit('loop.stalled', { loop }),
         )
         watchdog.start()
-        return { worker, watchdog }
+        return { worker, watchdog, registered }
       })
       const now = new AbortController()
       let stopping: Promise<void> | undefined
       return {
-        ready: started.then(() => {}),
-        report: () => [],
+        ready: started.then(({ registered }) => registered),
+        report: async () => (await started).watchdog.report(),
         stop: ({ grace = '25s' } = {}) => {
           if (stopping) now.abort()
           stopping ??= started.then(({ worker, watchdog }) =>
@@ -165,4 +167,10 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       }
     },
   }
+}
+
+/** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
+const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
+  events.emit('loop.failed', { loop: 'open', error })
+  return !(error instanceof RegrowError) && isPassing(error)
 }

@@ -1,5 +1,6 @@
 // The one door: user, sweep, worker and CLI end in this bulk push. It never throws: a hint that the queue does not take is
 // an event, and the row it stood for is found by the sweep.
+import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Hint, Pushed } from './hint.ts'
@@ -29,6 +30,19 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>): Push {
       }
     }
     return total
+  }
+}
+
+/** The door of a queue that is opened by its first use; one that cannot be opened now drops hints like a broken one. */
+export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): Push {
+  return async (hints) => {
+    try {
+      return await (await open())(hints)
+    } catch (error) {
+      if (error instanceof RegrowError) throw error
+      events.emit('hint.dropped', { count: hints.length, why: 'queue', error })
+      return { added: 0, merged: 0, dropped: hints.length }
+    }
   }
 }
 

@@ -3,14 +3,17 @@ import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import { groupBy } from '../base/group-by.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Random } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { PopQueue } from '../queue/queue.ts'
+import { isPassing } from '../store/guarded.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import type { Ended, Ready, Refused, Taken } from './batch.ts'
@@ -43,6 +46,8 @@ export interface WorkerOptions {
   readonly leaseMs: number
   readonly host: string
   readonly pid: number
+  /** Called when the store knows of this worker. */
+  readonly registered: () => void
 }
 
 /** Keys per settle statement at most. */
@@ -57,6 +62,8 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #handlers: ReadonlyMap<string, Handler>
   readonly #slots: Slots
+  /** Aborts when the worker has stopped: nothing is tried again after that. */
+  readonly #over = new AbortController()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #run: Parameters<typeof run>[0]
@@ -93,7 +100,7 @@ export class Worker {
         claims: this.claims,
         leaseMs,
         identity: () => ({ host, pid, jobs }),
-        registered: () => {},
+        registered: this.#options.registered,
         gone: (holder) => events.emit('worker.gone', { holder }),
       }),
       { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
@@ -114,6 +121,7 @@ export class Worker {
 
   /** Gives back what still runs; nothing is counted. */
   async giveBack(): Promise<void> {
+    this.#over.abort()
     await this.#release(this.running.entries())
     await this.#ports.store.workers.leave(this.claims.holder)
   }
@@ -135,12 +143,9 @@ export class Worker {
 
   /** Sends hints on their way, job by job; each call of a handler has a slot from here on. */
   #dispatch(hints: readonly PoppedHint[]): void {
-    const byJob = new Map<Handler, PoppedHint[]>()
-    for (const hint of hints) {
-      const handler = this.#handlers.get(hint.job)
-      if (handler) byJob.set(handler, [...(byJob.get(handler) ?? []), hint])
-    }
-    for (const [handler, batch] of byJob) {
+    for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
+      const handler = this.#handlers.get(name)
+      if (!handler) continue
       const calls = handler.many ? 1 : batch.length
       this.#slots.take(calls)
       void this.#through(handler, batch, calls)
@@ -187,9 +192,10 @@ export class Worker {
     await this.#release(checked.stopped.map(({ entry }) => entry))
     for (const { entry, error } of checked.broken)
       void this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
+    const byKey = new Map(hints.map((hint) => [hint.key, hint]))
     const stopped = checked.stopped.map(
       ({ entry, why, waitMs }): Refused => ({
-        hint: hints.find(({ key }) => key === entry.key) as PoppedHint,
+        hint: byKey.get(entry.key) as PoppedHint,
         why,
         waitMs,
         ledgerVersion: entry.ledgerVersion,
@@ -234,12 +240,13 @@ export class Worker {
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { store, random, events, push, source } = this.#ports
-    const results = await settle(
-      store.ledger,
-      this.claims,
-      random,
-      batch.map((ended) => ({ ended, finishes: source(ended.entry.job).finishes })),
+    const { clock, store, random, events, push, source } = this.#ports
+    const outcomes = batch.map((ended) => ({ ended, finishes: source(ended.entry.job).finishes }))
+    // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
+    const { holder } = this.claims
+    const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
+    const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
+      settle(store.ledger, this.claims, random, outcomes),
     )
     const hints = results.flatMap(({ ended: { entry }, settlement, held }) =>
       held && settlement.state === 'retrying'

@@ -1,0 +1,67 @@
+// How fast one process drains a backlog on Postgres with the default guard: intents with an empty handler, rows that
+// handleMany marks done in one statement, and rows that each handler marks done through ctx.tx.
+import pg from 'pg'
+import { regrow, sql } from 'regrow'
+import { postgres } from 'regrow/postgres'
+import { z } from 'zod'
+
+export interface DrainResult {
+  readonly id: string
+  readonly jobs: number
+  readonly seconds: number
+  readonly perSecond: number
+  /** Statements that the server counted, per job, over the whole drain. */
+  readonly statementsPerJob: number
+}
+
+type Kind = 'intents' | 'rows.many' | 'rows.one'
+
+/** Drains `count` jobs of that kind in a database of its own that is empty at the start. */
+export async function drain(url: string, kind: Kind, count: number, concurrency: number): Promise<DrainResult> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`
+    create table if not exists rows (id bigint primary key, state text not null);
+    create index if not exists rows_pending on rows (id) where state = 'pending';
+    truncate rows;
+  `)
+  const app = regrow({ store: postgres(url) })
+  const email = app.job('bench.intent', { input: z.object({ n: z.number() }) })
+  const row = app.job('bench.row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  const done = `update rows set state = 'done' where id = any($1::text::bigint[])`
+  const handler = {
+    intents: () => email.handle(() => {}),
+    'rows.many': () => row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(done, [`{${ids.join(',')}}`]))),
+    'rows.one': () => row.handle((id, ctx) => ctx.tx((tx) => tx.query(done, [`{${id}}`]))),
+  }[kind]()
+  if (kind === 'intents') await email.enqueueMany(Array.from({ length: count }, (_, n) => ({ n })))
+  else {
+    await client.query(`insert into rows select n, 'pending' from generate_series(1, $1::int) n; `.replace('$1::int', String(count)))
+    await client.query('analyze rows')
+    await row.enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
+  }
+  let left = count
+  const drained = new Promise<void>((resolve) => {
+    app.on('job.settled', ({ state }) => {
+      if (state === 'done' && --left === 0) resolve()
+    })
+  })
+  const before = await transactions(client)
+  const start = performance.now()
+  const worker = app.work({ handlers: [handler], concurrency })
+  await worker.ready
+  await drained
+  const seconds = (performance.now() - start) / 1000
+  const after = await transactions(client)
+  await worker.stop()
+  await app.close()
+  await client.end()
+  return { id: kind, jobs: count, seconds, perSecond: count / seconds, statementsPerJob: (after - before) / count }
+}
+
+/** Transactions of this database so far: one per statement, apart from explicit transactions. */
+async function transactions(client: pg.Client): Promise<number> {
+  await client.query('select pg_stat_clear_snapshot()')
+  const { rows } = await client.query(`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`)
+  return Number(rows[0].n)
+}

@@ -1,0 +1,22 @@
+// Every awaited call ends: with its result, its error, or this one (S16).
+import type { Clock } from './clock.ts'
+import { readable } from './duration.ts'
+import { RegrowError } from './errors.ts'
+
+/** Waits for `work` at most `ms`; what comes of it later is ignored. */
+export async function withDeadline<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+  const done = new AbortController()
+  const late = clock.sleep(ms, done.signal).then((): never => {
+    throw new RegrowError(
+      'deadline',
+      `${what} did not answer within ${readable(ms)}`,
+      'Is the server reachable, and not overloaded?',
+    )
+  })
+  late.catch(() => {})
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    done.abort()
+  }
+}

@@ -1,0 +1,66 @@
+// The wrapper around every store: deadlines, another try after a deadlock, and a bad key bisected out of its batch.
+// Stages and statements know nothing of these.
+import { bisect } from '../base/bisect.ts'
+import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
+import type { Random } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
+import { sqlState } from './executor.ts'
+import type { Checked, Source } from './source.ts'
+import type { Store } from './store.ts'
+
+/** Longer than any statement of ours may take, shorter than anybody's patience. */
+const deadlineMs = 25_000
+/** A page and a check hold the user's query: they have a time limit in the server, too. */
+const triesAfterDeadlock = 3
+
+export function guardedStore(store: Store, clock: Clock, random: Random): Store {
+  const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    retry(
+      clock,
+      random,
+      { delayMs: 10, again: (error, tries) => isDeadlock(error) && tries < triesAfterDeadlock },
+      () => withDeadline(clock, deadlineMs, what, work()),
+    )
+  const port = <T extends object>(name: string, methods: T): T =>
+    new Proxy(methods, {
+      get: (target, property) => {
+        const method = Reflect.get(target, property)
+        if (typeof method !== 'function') return method
+        return (...args: unknown[]) => call(`${name}.${String(property)}`, () => method.apply(target, args))
+      },
+    })
+  return {
+    ...store,
+    ledger: port('ledger', store.ledger),
+    workers: port('workers', store.workers),
+    sweeps: port('sweeps', store.sweeps),
+    intents: port('intents', store.intents),
+    source: (job) => bisecting(port(`source of "${job.name}"`, store.source(job))),
+  }
+}
+
+/** A check that one key breaks answers for the others, and names that key. */
+function bisecting(source: Source): Source {
+  const check = async (keys: readonly string[]): Promise<Checked> => {
+    const { answers, broken } = await bisect(keys, (part) => source.check(part), isKeysFault)
+    // When no key passes, it is the query that is broken, not its keys.
+    if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
+    return {
+      paused: answers.some(({ paused }) => paused),
+      pending: new Map(answers.flatMap(({ pending }) => [...pending])),
+      broken,
+    }
+  }
+  return new Proxy(source, {
+    get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),
+  })
+}
+
+const isDeadlock = (error: unknown) => ['40P01', '40001'].includes(sqlState(error) ?? '')
+
+/** Data errors (cast, division by zero), broken constraints, and a statement cancelled over its time limit. */
+const isKeysFault = (error: unknown) => /^(22|23)|^57014$/.test(sqlState(error) ?? '')
+
+/** True when the store is away or unwell and the same call may succeed later; a mistake in it would only repeat. */
+export const isPassing = (error: unknown): boolean => !/^(22|23|42|XX)/.test(sqlState(error) ?? '')
