@@ -36,7 +36,9 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
   }[kind]()
   if (kind === 'intents') await email.enqueueMany(Array.from({ length: count }, (_, n) => ({ n })))
   else {
-    await client.query(`insert into rows select n, 'pending' from generate_series(1, $1::int) n; `.replace('$1::int', String(count)))
+    await client.query(
+      `insert into rows select n, 'pending' from generate_series(1, $1::int) n; `.replace('$1::int', String(count)),
+    )
     await client.query('analyze rows')
     await row.enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
   }
@@ -62,6 +64,8 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
 /** Transactions of this database so far: one per statement, apart from explicit transactions. */
 async function transactions(client: pg.Client): Promise<number> {
   await client.query('select pg_stat_clear_snapshot()')
-  const { rows } = await client.query(`select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`)
+  const { rows } = await client.query(
+    `select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
+  )
   return Number(rows[0].n)
 }

@@ -1,0 +1,97 @@
+// A worker process for tests that kill, stop and count real processes. It tells its parent what it does over IPC.
+// Settings come as JSON in the first argument; the tables are made by the test.
+import pg from 'pg'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { regrow, sql } from '../../src/index.ts'
+
+const settings = JSON.parse(process.argv[2] as string) as {
+  url: string
+  mode: 'many' | 'hold' | 'one'
+  pool: number
+  concurrency?: number
+  lease?: `${number}s`
+}
+
+let statements = 0
+const query = pg.Client.prototype.query
+pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+  statements++
+  return (query as (...all: unknown[]) => unknown).apply(this, args)
+} as typeof query
+
+const pool = new pg.Pool({ connectionString: settings.url, max: settings.pool })
+const app = regrow({ store: postgres(pool), ...(settings.lease ? { lease: settings.lease } : {}) })
+const row = app.job('row.mark', {
+  key: 'bigint',
+  pending: sql`select id from rows where state = 'pending'`,
+  retry: { delay: '100ms' },
+  sweep: { every: '5s' },
+})
+
+const tell = (message: object) => process.send?.(message)
+const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
+
+const handlers = {
+  /** Marks its rows done in one statement, with an effect per row; every twentieth row fails the first time. */
+  many: () =>
+    row.handleMany(async (ids, ctx) => {
+      const mine = ids.filter((id) => id % 20n === 0n)
+      if (mine.length > 0) {
+        const { rows } = await ctx.tx(
+          (tx) =>
+            tx.query(`insert into tried select unnest($1::text::bigint[]) on conflict do nothing returning id`, [
+              list(mine),
+            ]),
+          { settle: false },
+        )
+        for (const { id } of rows) ctx.fail(BigInt(id as string), new Error('the first try fails'))
+        const failed = new Set(rows.map(({ id }) => String(id)))
+        ids = ids.filter((id) => !failed.has(String(id)))
+      }
+      await ctx.tx(async (tx) => {
+        await tx.query(`insert into effects (id) select unnest($1::text::bigint[])`, [list(ids)])
+        await tx.query(`update rows set state = 'done' where id = any ($1::text::bigint[])`, [list(ids)])
+      })
+    }),
+  /** Says that it began, waits until the test lets it go, then has its effect. */
+  hold: () =>
+    row.handle(async (id, ctx) => {
+      tell({ started: String(id) })
+      await released
+      await ctx.tx(async (tx) => {
+        await tx.query(`insert into effects (id) values ($1)`, [id])
+        await tx.query(`update rows set state = 'done' where id = $1`, [id])
+      })
+    }),
+  one: () =>
+    row.handle((id, ctx) =>
+      ctx.tx(async (tx) => {
+        await tx.query(`insert into effects (id) values ($1)`, [id])
+        await tx.query(`update rows set state = 'done' where id = $1`, [id])
+      }),
+    ),
+}
+
+let release: () => void = () => {}
+const released = new Promise<void>((resolve) => {
+  release = resolve
+})
+
+app.on('job.leaseLost', ({ key }) => tell({ leaseLost: key }))
+app.on('worker.gone', () => tell({ gone: true }))
+app.on('worker.freed', (freed) => tell({ freed }))
+app.on('loop.failed', ({ loop, error }) => tell({ failed: `${loop}: ${error instanceof Error ? error.stack : error}` }))
+const worker = app.work({
+  handlers: [handlers[settings.mode]()],
+  ...(settings.concurrency ? { concurrency: settings.concurrency } : {}),
+})
+await worker.ready
+tell({ ready: true })
+process.on('message', async (message) => {
+  if (message === 'release') release()
+  if (message !== 'stop') return
+  await worker.stop({ grace: '5s' })
+  tell({ statements })
+  await pool.end()
+  process.disconnect()
+})
