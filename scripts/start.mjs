@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const DEMO = 'examples/control-plane/main.mjs'
+const DEMO = 'examples/control-plane/main.ts'
 
 console.log('regrow: starting the demo (Ctrl-C ends it)')
 const { setup } = await import('./setup.mjs')
@@ -12,7 +12,10 @@ const { whenOrphaned } = await import('./orphan.mjs')
 await setup().catch(giveUp)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const demo = spawn(process.execPath, [join(root, DEMO), ...process.argv.slice(2)], { cwd: root, stdio: 'inherit' })
+const demo = spawn(process.execPath, ['--import', 'jiti/register', join(root, DEMO), ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: 'inherit',
+})
 
 // A Ctrl-C in a terminal reaches the demo by itself; a kill of this process does not. Either way the demo ends in its
 // own time and this process waits for it.

@@ -1,0 +1,77 @@
+// The demo with nothing installed: Postgres inside this process (PGlite, in memory), hints in memory, and workers that are
+// apps of their own on that one database.
+import { PGlite } from '@electric-sql/pglite'
+import { type QueueDriver, regrow } from 'regrow'
+import { memory } from 'regrow/memory'
+import { pglite } from 'regrow/pglite'
+import { controlPlane } from './control-plane.ts'
+import { Lifeline } from './lifeline.ts'
+import { concurrency, identity, lease, listen, type Place } from './place.ts'
+
+type Queue = Awaited<ReturnType<QueueDriver['open']>>
+
+export async function onPglite(): Promise<Place> {
+  const db = await PGlite.create()
+  const { driver, present, wipe } = sharedMemory()
+  const app = regrow({ store: pglite(db), queue: driver, lease, migrate: true })
+  await app.migrate()
+  return {
+    app,
+    remarks: [
+      'Postgres (PGlite) and the queue are in this process, and so are the workers: killing one',
+      'abandons it, its calls go nowhere. With --postgres URL workers are processes, and k is kill -9.',
+    ],
+    query: (text, params) => db.query(text, params),
+    async startWorker(tell) {
+      const line = new Lifeline()
+      const app = regrow({ store: line.store(pglite(db)), queue: line.queue(driver), lease, migrate: true })
+      controlPlane(app)
+      listen(app, tell)
+      const worker = app.work({ concurrency })
+      await worker.ready
+      return { kill: () => line.cut(), stop: () => worker.stop() }
+    },
+    hints: async () => present.size,
+    wipe,
+    close: () => db.close(),
+  }
+}
+
+/** One memory queue for all apps of this process, which remembers what is in it. */
+function sharedMemory() {
+  const present = new Set<string>()
+  let opened: Promise<Queue> | undefined
+  const open: QueueDriver['open'] = async (around) => {
+    opened ??= memory().open(around)
+    const queue = await opened
+    const watched: Partial<Queue> = {
+      push: (hints) => {
+        for (const hint of hints) present.add(identity(hint))
+        return queue.push(hints)
+      },
+      pop: async (request, signal) => {
+        const popped = await queue.pop(request, signal)
+        for (const hint of popped.hints) present.delete(identity(hint))
+        return popped
+      },
+    }
+    return new Proxy(queue, {
+      get: (_, name) => watched[name as 'push'] ?? bound(queue, name),
+    })
+  }
+  return {
+    driver: { kind: 'queue', name: 'memory', open } satisfies QueueDriver,
+    present,
+    async wipe() {
+      const keys = [...present]
+      present.clear()
+      await (await opened)?.wipe()
+      return keys
+    },
+  }
+}
+
+function bound(object: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(object, name)
+  return typeof value === 'function' ? value.bind(object) : value
+}
