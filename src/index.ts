@@ -1,9 +1,38 @@
 // The public core of regrow.
 export type { OpenStore, QueueDriver, StoreDriver } from './backends/driver.ts'
-export type { Duration } from './base/duration.ts'
+export { type Clock, systemClock } from './base/clock.ts'
+export { type Duration, milliseconds, readable } from './base/duration.ts'
 export { RegrowError } from './base/errors.ts'
+export { nearest } from './base/options.ts'
+export { redact } from './base/redact.ts'
 export type * from './job/declaration.ts'
 export type { EventMap } from './job/event-map.ts'
 export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
 export { sql } from './job/pending.ts'
-export { type App, type AppOptions, regrow, type WorkerHandle, type WorkOptions } from './regrow.ts'
+export type {
+  ActOptions,
+  DropReport,
+  Quarantine,
+  QuarantineKeys,
+  ReleaseReport,
+} from './operate/quarantine.ts'
+export type { JobStatus, Status } from './operate/status.ts'
+export type * from './queue/hint.ts'
+export type * from './queue/queue.ts'
+export {
+  type App,
+  type AppOptions,
+  type DeclaredJob,
+  regrow,
+  type WorkerHandle,
+  type WorkOptions,
+} from './regrow.ts'
+export type * from './store/executor.ts'
+export type { PauseRow, QuarantinedDetail, QuarantinedKey, SweepRow, WorkerRow } from './store/inspector.ts'
+export type * from './store/intents.ts'
+export type * from './store/ledger.ts'
+export type * from './store/source.ts'
+export type { Store } from './store/store.ts'
+export type * from './store/sweeps.ts'
+export type * from './store/workers.ts'
+export type { SweepOptions, SweepReport } from './sweep/on-demand.ts'

@@ -13,15 +13,19 @@ import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { transaction } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
-import type { DeclareJob } from './job/declaration.ts'
+import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
+import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
+import { type Quarantine, quarantine } from './operate/quarantine.ts'
+import { type Status, status } from './operate/status.ts'
 import { lateDoor, pushDoor } from './queue/push.ts'
 import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
 import { freeLoop } from './sweep/free.ts'
+import { type SweepOptions, type SweepReport, sweepOnDemand } from './sweep/on-demand.ts'
 import { sweepLoop } from './sweep/turn.ts'
 import { stop } from './worker/stop.ts'
 import { Worker } from './worker/worker.ts'
@@ -55,6 +59,17 @@ export interface WorkerHandle {
   report(): Promise<LoopReport[]>
 }
 
+/** A declared job as tools see it, without the types of its key or input. */
+export interface DeclaredJob {
+  readonly name: string
+  readonly kind: 'pending' | 'input'
+  /** Type of its key; null where the key is the id of an intent. */
+  readonly key: KeyShape | null
+  /** Declared with its handler inline. */
+  readonly handled: boolean
+  enqueue(item: unknown, options?: object): Promise<EnqueueReport>
+}
+
 export interface App {
   readonly job: DeclareJob
   work(options?: WorkOptions): WorkerHandle
@@ -62,6 +77,14 @@ export interface App {
   transaction<T>(fn: (tx: Transaction) => Promise<T>): Promise<T>
   /** Brings regrow's tables up to date. */
   migrate(): Promise<{ from: number; to: number }>
+  /** Every job of this app, in the order of declaration. */
+  jobs(): readonly DeclaredJob[]
+  /** How every job and worker stands, from regrow's tables. */
+  status(): Promise<Status>
+  /** Keys that failed for good. */
+  readonly quarantine: Quarantine
+  /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
+  sweep(options?: SweepOptions): Promise<SweepReport[]>
   on: Events<EventMap>['on']
   /** Closes what this app opened. Stop workers first. */
   close(): Promise<void>
@@ -77,9 +100,10 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
   const events = new Events<EventMap>()
   const leaseMs = milliseconds(options.lease ?? '15s', '`lease`')
 
+  const connected = once(() => options.store.open({ clock }))
   const opened = once(async () => {
     registry.verify()
-    const { store: raw, defaultQueue } = await options.store.open({ clock })
+    const { store: raw, defaultQueue } = await connected()
     const store = guardedStore(raw, clock, random)
     await store.prepare({ migrate: options.migrate ?? !isProduction() })
     const queue = (await options.queue?.open({ clock })) ?? defaultQueue()
@@ -99,6 +123,14 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     intents: { record: async (...args) => (await opened()).store.intents.record(...args) },
   }
 
+  const operating = async () => {
+    const { store, queue, push, source } = await opened()
+    const { host, pid } = whereabouts()
+    const shared = { clock, random, events, push, source, queue, leaseMs, author: `${host}:${pid}` }
+    return { ...shared, store, inspector: store.inspector, sweeps: store.sweeps, jobs: registry.jobs() }
+  }
+
+  const declared: DeclaredJob[] = []
   const declare = (name: string, given: GivenOptions) => {
     const job = registry.declare(name, given)
     const enqueue = given.input === undefined ? enqueueKeys : enqueueInputs
@@ -106,9 +138,13 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       registry.verify()
       return enqueue(enqueuing, job, items, choice)
     }
+    const one = (item: unknown, choice?: object) => many([item], choice)
+    const kind = given.input === undefined ? 'pending' : 'input'
+    const key = given.input === undefined ? job.key.shape : null
+    declared.push({ name, kind, key, handled: given.run !== undefined, enqueue: one })
     return {
       name,
-      enqueue: (item: unknown, choice?: object) => many([item], choice),
+      enqueue: one,
       enqueueMany: many,
       handle: (run: Handler['run']): Handler => ({ job, many: false, batchMax: 1, run }),
       handleMany: (run: Handler['run'], { batch = 100 } = {}): Handler => ({ job, many: true, batchMax: batch, run }),
@@ -122,12 +158,14 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       const { store, push } = await opened()
       return transaction((inner) => store.transaction(inner), push, fn)
     },
-    migrate: async () => (await options.store.open({ clock })).store.migrate(),
+    jobs: () => declared,
+    status: async () => status(await operating()),
+    quarantine: quarantine(operating),
+    sweep: async (choice) => sweepOnDemand(await operating(), choice),
+    migrate: async () => (await connected()).store.migrate(),
     close: async () => {
-      if (!opened.begun) return
-      const { store, queue } = await opened()
-      await queue.close()
-      await store.close()
+      await (await opened.peek())?.queue.close()
+      await (await connected.peek())?.store.close()
     },
     work: (choice = {}) => {
       registry.verify()

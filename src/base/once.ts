@@ -1,6 +1,12 @@
 // A value that is made on first use; a failure is forgotten, so that the next use tries again.
 
-export function once<T>(make: () => Promise<T>): { (): Promise<T>; readonly begun: boolean } {
+/** Makes a value on first call. `peek` makes nothing: it answers the value, or undefined when there is none. */
+export interface Once<T> {
+  (): Promise<T>
+  peek(): Promise<T | undefined>
+}
+
+export function once<T>(make: () => Promise<T>): Once<T> {
   let made: Promise<T> | undefined
   const get = () => {
     made ??= make().catch((error: unknown) => {
@@ -9,7 +15,5 @@ export function once<T>(make: () => Promise<T>): { (): Promise<T>; readonly begu
     })
     return made
   }
-  return Object.defineProperty(get, 'begun', { get: () => made !== undefined }) as typeof get & {
-    readonly begun: boolean
-  }
+  return Object.assign(get, { peek: async () => made?.catch(() => undefined) })
 }

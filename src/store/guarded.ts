@@ -36,6 +36,8 @@ export function guardedStore(store: Store, clock: Clock, random: Random): Store 
     workers: port('workers', store.workers),
     sweeps: port('sweeps', store.sweeps),
     intents: port('intents', store.intents),
+    inspector: port('inspector', store.inspector),
+    pauses: port('pauses', store.pauses),
     source: (job) => bisecting(port(`source of "${job.name}"`, store.source(job))),
   }
 }

@@ -1,8 +1,10 @@
 // The truth: a record of small ports. Which database is behind it, nobody outside the backends knows.
 import type { Job } from '../job/job.ts'
 import type { SqlExecutor } from './executor.ts'
+import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
+import type { Pauses } from './pauses.ts'
 import type { Source } from './source.ts'
 import type { Sweeps } from './sweeps.ts'
 import type { Workers } from './workers.ts'
@@ -12,6 +14,8 @@ export interface Store {
   readonly workers: Workers
   readonly sweeps: Sweeps
   readonly intents: Intents
+  readonly inspector: Inspector
+  readonly pauses: Pauses
   source(job: Job): Source
   /** Runs `fn` in a transaction; what it throws rolls everything back. */
   transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>

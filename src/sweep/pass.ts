@@ -30,17 +30,18 @@ export interface PassResult {
 export const pageRows = 10_000
 const pushRows = 1_000
 const budgetMs = 30_000
-const pageTimeoutMs = 10_000
+export const pageTimeoutMs = 10_000
+
+/** What comes due before the next sweep is pushed now, as a delayed hint. */
+export const horizonMs = (job: Job) => job.sweepEveryMs * 1.2 + 1_000
 
 export async function pass(ports: PassPorts, job: Job, from: string | null, signal: AbortSignal): Promise<PassResult> {
   const { clock, source } = ports
   const until = clock.now() + budgetMs
-  // What comes due before the next sweep is pushed now, as a delayed hint.
-  const horizonMs = job.sweepEveryMs * 1.2 + 1_000
   const count = { seen: 0, pushed: 0, held: 0 }
   let cursor = from
   for (;;) {
-    const page = await source.page(cursor, pageRows, horizonMs, pageTimeoutMs)
+    const page = await source.page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
     count.seen += page.scanned
     count.held += page.scanned - page.rows.length
     for (let at = 0; at < page.rows.length; at += pushRows) {

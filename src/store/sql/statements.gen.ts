@@ -47,6 +47,40 @@ returning l.job, l.key`,
   declareSweeps: `insert into regrow.sweeps (job, next_at)
 select job, regrow.clock() from jsonb_array_elements_text($1::text::jsonb) as x(job) order by job
 on conflict (job) do nothing`,
+  dropQuarantined: `with asked as materialized (
+  select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
+),
+held as materialized (
+  select i.key, h.failures, h.crashes, h.error from (select key from asked order by key collate "C") i
+  cross join lateral (
+    select l.failures, l.crashes, l.error from regrow.ledger l
+    where l.key = i.key and l.job = $1::text and l.state = 'quarantined' and l.holder is null
+    for update
+  ) h
+),
+found as materialized (
+  select h.*, n.id from held h left join regrow.intents n on n.job = $1::text
+    and n.id = case when h.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then h.key::uuid end
+),
+doomed as materialized (
+  select * from found where not exists (select 1 from found where id is null)
+),
+gone as (
+  delete from regrow.ledger l using doomed d where l.key = d.key and l.job = $1::text
+),
+unmade as (
+  delete from regrow.intents n using doomed d where n.id = d.id
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select regrow.clock(), $3::text, 'quarantine.drop', $1::text,
+    json_build_object('key', key, 'failures', failures, 'crashes', crashes, 'error', left(error, 300))::text
+  from doomed
+)
+select a.key,
+  case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
+    when f.id is null then 'row' else 'kept' end as verdict
+from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
   endTurn: `update regrow.sweeps s
 set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
   next_at = case when s.next_at > s.last_attempt_at then s.next_at
@@ -97,10 +131,83 @@ freed as (
 select freed.job, freed.key, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  inspectJobs: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
+),
+ledger as materialized (
+  select job, count(*) filter (where state = 'running') as running, count(*) filter (where state = 'retrying') as retrying,
+    count(*) filter (where state = 'quarantined') as quarantined
+  from regrow.ledger group by job
+),
+intents as materialized (
+  select job, count(*) as waiting from regrow.intents group by job
+),
+handled as materialized (
+  select x.job, count(*) filter (where w.beat_at >= env.at - env.lease) as workers
+  from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as x(job) group by x.job
+),
+paused as materialized (
+  select p.* from regrow.pauses p cross join env where p.until is null or p.until > env.at
+),
+named as (
+  select job from regrow.sweeps union select job from ledger union select job from intents
+  union select job from handled union select job from paused
+)
+select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
+  coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
+  coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
+  coalesce(h.workers, 0)::int as workers,
+  (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
+  (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
+  (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
+  s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
+  p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms
+from env left join named on true
+left join ledger l on l.job = named.job
+left join intents n on n.job = named.job
+left join handled h on h.job = named.job
+left join regrow.sweeps s on s.job = named.job
+left join paused p on p.job = named.job
+order by named.job`,
+  inspectWorkers: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
+)
+select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms,
+  (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms, w.beat_at >= env.at - env.lease as live,
+  (select coalesce(json_agg(x.job order by x.job), '[]') from jsonb_object_keys(w.jobs) as x(job))::text as jobs,
+  (select count(*) from regrow.ledger l where l.holder = w.id)::int as running
+from regrow.workers w cross join env
+order by w.started_at, w.id`,
   leave: `delete from regrow.workers where id = $1::text`,
+  listPauses: `select p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms
+from regrow.pauses p cross join (select regrow.clock() as at) env
+where p.until is null or p.until > env.at
+order by p.job`,
+  listQuarantine: `select l.job, l.key, l.version, l.failures, l.crashes, left(l.error, 300) as error,
+  (extract(epoch from l.updated_at) * 1000)::float8 as since_ms
+from regrow.ledger l
+where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
+  and ($2::text is null or (l.job, l.key) > ($2::text, $3::text))
+order by l.job, l.key
+limit $4::int`,
   makeDue: `update regrow.sweeps set next_at = regrow.clock(), cursor = null
 where job in (select jsonb_array_elements_text($1::text::jsonb))
 returning job`,
+  pause: `with env as materialized (
+  select regrow.clock() as at, regrow.clock() + make_interval(secs => $4::float8 / 1000) as until
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $3::text, 'pause', $1::text,
+    json_build_object('reason', $2::text, 'until', env.until)::text
+  from env
+)
+insert into regrow.pauses as p (job, reason, author, since, until)
+select $1::text, $2::text, $3::text, env.at, env.until from env
+on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until,
+  since = case when p.until <= excluded.since then excluded.since else p.since end`,
   recordIntents: `with input as materialized (
   select id, input, in_ms, at_ms, unique_key
   from jsonb_to_recordset($2::text::jsonb) as x(id uuid, input jsonb, in_ms float8, at_ms float8, unique_key text)
@@ -128,6 +235,26 @@ from input i left join added a on a.id = i.id`,
 insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
 values ($1::text, $2::text, $3::int, $4::text::jsonb, regrow.clock(), regrow.clock())
 on conflict (id) do nothing`,
+  releaseQuarantined: `with held as materialized (
+  select i.key, h.failures, h.crashes, h.error from (
+    select key from jsonb_array_elements_text($2::text::jsonb) as x(key) order by key collate "C"
+  ) i
+  cross join lateral (
+    select l.failures, l.crashes, l.error from regrow.ledger l
+    where l.key = i.key and l.job = $1::text and l.state = 'quarantined' and l.holder is null
+    for update
+  ) h
+),
+gone as (
+  delete from regrow.ledger l using held h where l.key = h.key and l.job = $1::text
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select regrow.clock(), $3::text, 'quarantine.release', $1::text,
+    json_build_object('key', key, 'failures', failures, 'crashes', crashes, 'error', left(error, 300))::text
+  from held
+)
+select key from held`,
   release: `with env as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 ),
@@ -151,6 +278,17 @@ kept as (
   from held h where not h.blank and l.key = h.key and l.job = h.job
 )
 select job, key from held`,
+  resume: `with ended as (
+  delete from regrow.pauses where job = $1::text returning job, reason
+),
+due as (
+  update regrow.sweeps s set next_at = regrow.clock(), cursor = null from ended where s.job = ended.job
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select regrow.clock(), $2::text, 'resume', job, json_build_object('reason', reason)::text from ended
+)
+select job from ended`,
   settle: `with held as materialized (
   select i.* from (
     select job, key, take, state, version, failures, crashes, retry_ms, error, finish
@@ -178,6 +316,13 @@ finished as (
   where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
 )
 select take::text as take from held`,
+  showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
+  n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  (extract(epoch from n.run_at) * 1000)::float8 as run_ms
+from regrow.ledger l
+left join regrow.intents n on n.job = l.job
+  and n.id = case when l.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then l.key::uuid end
+where l.key = $2::text and l.job = $1::text and l.state = 'quarantined'`,
   stall: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error)
 select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error
 from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, version text,

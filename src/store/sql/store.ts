@@ -2,9 +2,11 @@
 import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase } from '../executor.ts'
 import type { Store } from '../store.ts'
+import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
 import { assertMigrated, migrate } from './migrate.ts'
+import { sqlPauses } from './pauses.ts'
 import { sqlSource } from './source.ts'
 import { sqlSweeps } from './sweeps.ts'
 import { sqlWorkers } from './workers.ts'
@@ -18,6 +20,8 @@ export function sqlStore(db: SqlDatabase & { close(): Promise<void> }, { exclusi
     workers,
     sweeps: sqlSweeps(db),
     intents: sqlIntents(db),
+    inspector: sqlInspector(db),
+    pauses: sqlPauses(db),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
     async prepare(options) {

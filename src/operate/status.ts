@@ -1,0 +1,59 @@
+// A person called: how does everything stand? Reads regrow's tables and counts hints; runs no query of the user's.
+import type { Job } from '../job/job.ts'
+import type { HintCount, Queue } from '../queue/queue.ts'
+import type { Inspector, JobRow, WorkerRow } from '../store/inspector.ts'
+
+/** One job: what the tables say, and what the queue holds of it. */
+export interface JobStatus extends JobRow {
+  /** Declared by this app; false: only the tables know it. */
+  readonly declared: boolean
+  /** Hints in the queue; null when the queue did not answer. A queue in memory shows this process's own only. */
+  readonly hints: HintCount | null
+}
+
+/** How everything stands, at one instant of the store's clock. */
+export interface Status {
+  readonly at: Date
+  readonly queue: { readonly name: string; readonly shared: boolean }
+  readonly jobs: readonly JobStatus[]
+  /** Workers that have not left, oldest first. */
+  readonly workers: readonly WorkerRow[]
+}
+
+export interface StatusPorts {
+  readonly inspector: Inspector
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'count'>
+  readonly jobs: readonly Job[]
+  readonly leaseMs: number
+}
+
+/** Every job that the app declares or the tables name, by name. */
+export async function status({ inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
+  const [{ at, jobs: rows }, workers] = await Promise.all([inspector.jobs(leaseMs), inspector.workers(leaseMs)])
+  const known = new Map(rows.map((row) => [row.job, row]))
+  const declared = new Set(jobs.map(({ name }) => name))
+  const names = [...new Set([...known.keys(), ...declared])].sort()
+  // A queue that is down is not the end of the answer: the truth is in the store.
+  const hints = await queue.count(names).catch(() => null)
+  return {
+    at,
+    queue: { name: queue.name, shared: queue.shared },
+    workers,
+    jobs: names.map((job) => ({
+      ...(known.get(job) ?? unseen(job)),
+      declared: declared.has(job),
+      hints: hints && (hints.get(job) ?? { due: 0, delayed: 0 }),
+    })),
+  }
+}
+
+const unseen = (job: string): JobRow => ({
+  job,
+  running: 0,
+  retrying: 0,
+  quarantined: 0,
+  intents: 0,
+  workers: 0,
+  sweep: null,
+  pause: null,
+})

@@ -1,0 +1,96 @@
+// What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
+// Reads nothing of the user's; what a person changes is written to the audit in the same statement.
+
+/** The last sweep of a job, as its row tells it. */
+export interface SweepRow {
+  readonly nextAt: Date
+  /** Somebody is making a pass right now. */
+  readonly sweeping: boolean
+  readonly lastAttemptAt: Date | null
+  readonly lastSuccessAt: Date | null
+  readonly lastError: string | null
+  /** Rows read, hints that were new, and keys that could not start, in the last pass. */
+  readonly seen: number
+  readonly pushed: number
+  readonly held: number
+  readonly tookMs: number
+}
+
+/** A pause that holds now. */
+export interface PauseRow {
+  readonly job: string
+  readonly reason: string
+  readonly author: string
+  readonly since: Date
+  /** Null: until somebody resumes it. */
+  readonly until: Date | null
+}
+
+/** One job as regrow's tables show it. */
+export interface JobRow {
+  readonly job: string
+  readonly running: number
+  /** Failed or given back, and waiting for another try. */
+  readonly retrying: number
+  readonly quarantined: number
+  /** Intents that are stored: waiting, running or quarantined. */
+  readonly intents: number
+  /** Live workers that have its handler. */
+  readonly workers: number
+  /** Null: no worker has ever declared it. */
+  readonly sweep: SweepRow | null
+  readonly pause: PauseRow | null
+}
+
+/** One worker that has not left. */
+export interface WorkerRow {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly jobs: readonly string[]
+  readonly startedAt: Date
+  readonly beatAt: Date
+  /** False: silent for longer than the lease; it is about to be declared dead. */
+  readonly live: boolean
+  readonly running: number
+}
+
+/** A key that failed for good. */
+export interface QuarantinedKey {
+  readonly job: string
+  readonly key: string
+  readonly version: string | null
+  readonly failures: number
+  readonly crashes: number
+  /** Why, without secrets; in a list its first 300 characters. */
+  readonly error: string | null
+  readonly since: Date
+}
+
+/** A quarantined key with all that is known of it. */
+export interface QuarantinedDetail extends QuarantinedKey {
+  /** Its intent; null when the work is a row of the user's. */
+  readonly intent: {
+    /** JSON text, as it was stored. */
+    readonly input: string
+    readonly createdAt: Date
+    readonly runAt: Date | null
+    readonly uniqueKey: string | null
+  } | null
+}
+
+/** What became of one key that somebody wanted to drop. `row`: it has no intent, its work is a row of the user's. */
+export type DropVerdict = 'dropped' | 'row' | 'not quarantined' | 'kept'
+
+export interface Inspector {
+  /** Every job that one of the tables names, and the store's time. */
+  jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[] }>
+  workers(leaseMs: number): Promise<WorkerRow[]>
+  /** The next `limit` quarantined keys after `after`, by job and key. */
+  quarantined(job: string | null, after: { job: string; key: string } | null, limit: number): Promise<QuarantinedKey[]>
+  find(job: string, key: string): Promise<QuarantinedDetail | null>
+  /** Forgets that these keys failed: they are new. Returns those that were quarantined. */
+  release(job: string, keys: readonly string[], author: string): Promise<string[]>
+  /** Deletes intents and what the ledger knows of them; nothing at all when one of the keys has no intent. */
+  drop(job: string, keys: readonly string[], author: string): Promise<{ key: string; verdict: DropVerdict }[]>
+}

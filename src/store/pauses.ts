@@ -1,0 +1,11 @@
+// The kill switch of a job. It is read in every check (S8); who paused and resumed stays in the audit.
+import type { PauseRow } from './inspector.ts'
+
+export interface Pauses {
+  /** Stops hints and starts of a job, for `forMs` on the store's clock; null: until it is resumed. Again: replaces reason and end. */
+  pause(job: string, reason: string, author: string, forMs: number | null): Promise<void>
+  /** Ends a pause and makes the sweep due from the beginning; false: there was none. */
+  resume(job: string, author: string): Promise<boolean>
+  /** The pauses that hold now. */
+  list(): Promise<PauseRow[]>
+}

@@ -1,0 +1,42 @@
+-- Inspect jobs: how each job stands that one of regrow's tables names. $1 lease in ms
+-- Returns at_ms on every row, and one row at least: job is null when no table names any.
+-- Reads ledger and intents whole: for a person, not for a loop.
+with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
+),
+ledger as materialized (
+  select job, count(*) filter (where state = 'running') as running, count(*) filter (where state = 'retrying') as retrying,
+    count(*) filter (where state = 'quarantined') as quarantined
+  from regrow.ledger group by job
+),
+intents as materialized (
+  select job, count(*) as waiting from regrow.intents group by job
+),
+handled as materialized (
+  select x.job, count(*) filter (where w.beat_at >= env.at - env.lease) as workers
+  from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as x(job) group by x.job
+),
+paused as materialized (
+  select p.* from regrow.pauses p cross join env where p.until is null or p.until > env.at
+),
+named as (
+  select job from regrow.sweeps union select job from ledger union select job from intents
+  union select job from handled union select job from paused
+)
+select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
+  coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
+  coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
+  coalesce(h.workers, 0)::int as workers,
+  (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
+  (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
+  (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
+  s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
+  p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms
+from env left join named on true
+left join ledger l on l.job = named.job
+left join intents n on n.job = named.job
+left join handled h on h.job = named.job
+left join regrow.sweeps s on s.job = named.job
+left join paused p on p.job = named.job
+order by named.job

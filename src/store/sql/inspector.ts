@@ -1,0 +1,107 @@
+// The inspector in SQL. Whole-table counts have a time limit: a person waits, the database must not.
+import type { Row, SqlDatabase } from '../executor.ts'
+import type { DropVerdict, Inspector, JobRow, PauseRow, QuarantinedKey } from '../inspector.ts'
+import { statements } from './statements.gen.ts'
+
+const timeoutMs = 15_000
+
+const date = (ms: unknown): Date => new Date(Number(ms))
+const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
+
+/** A row of `pauses` with its times as milliseconds. */
+export function pauseOf(row: Row): PauseRow {
+  return {
+    job: row.job as string,
+    reason: row.reason as string,
+    author: row.author as string,
+    since: date(row.since_ms),
+    until: dateOrNull(row.until_ms),
+  }
+}
+
+export function sqlInspector(db: SqlDatabase): Inspector {
+  return {
+    async jobs(leaseMs) {
+      const { rows } = await db.queryWithin(timeoutMs, statements.inspectJobs, [leaseMs])
+      return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf) }
+    },
+    async workers(leaseMs) {
+      const { rows } = await db.query(statements.inspectWorkers, [leaseMs])
+      return rows.map((row) => ({
+        id: row.id as string,
+        host: row.host as string,
+        pid: Number(row.pid),
+        jobs: JSON.parse(row.jobs as string) as string[],
+        startedAt: date(row.started_ms),
+        beatAt: date(row.beat_ms),
+        live: row.live === true,
+        running: Number(row.running),
+      }))
+    },
+    async quarantined(job, after, limit) {
+      const params = [job, after?.job ?? null, after?.key ?? null, limit]
+      const { rows } = await db.query(statements.listQuarantine, params)
+      return rows.map(quarantinedOf)
+    },
+    async find(job, key) {
+      const { rows } = await db.query(statements.showQuarantined, [job, key])
+      const row = rows[0]
+      if (!row) return null
+      const intent = {
+        input: row.input as string,
+        createdAt: date(row.created_ms),
+        runAt: dateOrNull(row.run_ms),
+        uniqueKey: row.unique_key as string | null,
+      }
+      return { ...quarantinedOf(row), intent: row.input === null ? null : intent }
+    },
+    async release(job, keys, author) {
+      const { rows } = await db.query(statements.releaseQuarantined, [job, distinct(keys), author])
+      return rows.map((row) => row.key as string)
+    },
+    async drop(job, keys, author) {
+      const { rows } = await db.query(statements.dropQuarantined, [job, distinct(keys), author])
+      return rows.map((row) => ({ key: row.key as string, verdict: row.verdict as DropVerdict }))
+    },
+  }
+}
+
+const distinct = (keys: readonly string[]) => JSON.stringify([...new Set(keys)])
+
+function jobOf(row: Row): JobRow {
+  return {
+    job: row.job as string,
+    running: Number(row.running),
+    retrying: Number(row.retrying),
+    quarantined: Number(row.quarantined),
+    intents: Number(row.intents),
+    workers: Number(row.workers),
+    sweep:
+      row.next_ms === null
+        ? null
+        : {
+            nextAt: date(row.next_ms),
+            sweeping: row.sweeping === true,
+            lastAttemptAt: dateOrNull(row.attempt_ms),
+            lastSuccessAt: dateOrNull(row.success_ms),
+            lastError: row.last_error as string | null,
+            seen: Number(row.seen),
+            pushed: Number(row.pushed),
+            held: Number(row.held),
+            tookMs: Number(row.took_ms),
+          },
+    pause: row.since_ms === null ? null : pauseOf(row),
+  }
+}
+
+function quarantinedOf(row: Row): QuarantinedKey {
+  return {
+    job: row.job as string,
+    key: row.key as string,
+    version: row.version as string | null,
+    failures: Number(row.failures),
+    crashes: Number(row.crashes),
+    error: row.error as string | null,
+    since: date(row.since_ms),
+  }
+}
