@@ -7,7 +7,10 @@ export interface PushQueue {
 }
 
 export interface PopRequest {
-  /** Jobs whose handler the popper has, each with the number of keys it has room for. */
+  /**
+   * Jobs whose handler the popper has, each with the number of keys it has room for. They may be served in this order:
+   * who pops again and again names another one first each time.
+   */
   readonly jobs: readonly { readonly job: string; readonly limit: number }[]
   /** Hints at most, over all jobs. */
   readonly limit: number

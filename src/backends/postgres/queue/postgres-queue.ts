@@ -23,6 +23,7 @@ export class PostgresQueue implements Queue {
   readonly #bounds: QueueBounds
   readonly #otherLane = new OtherLane()
   readonly #waiting = new Set<AbortController>()
+  readonly #underWay = new Set<Promise<unknown>>()
   #idleMs = pollMs.quick
   #closed = false
 
@@ -36,13 +37,18 @@ export class PostgresQueue implements Queue {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
     const { maxHints, maxDelayed } = this.#bounds
-    const { rows } = await this.#db.query(statements.push, [JSON.stringify(list), maxHints, maxDelayed])
+    const call = this.#db.query(statements.push, [JSON.stringify(list), maxHints, maxDelayed])
+    const { rows } = await this.#during(call)
     for (const waiter of this.#waiting) waiter.abort()
     const { added, merged, dropped } = rows[0] as unknown as Pushed
     return { added: Number(added), merged: Number(merged), dropped: Number(dropped) }
   }
 
-  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+  pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    return this.#during(this.#wait(request, signal))
+  }
+
+  async #wait(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
     const until = this.#clock.now() + request.waitMs
     for (;;) {
       // Listening begins before the look, so that a push in between is not slept through.
@@ -83,9 +89,17 @@ export class PostgresQueue implements Queue {
     return Number(rows[0]?.lost ?? 0)
   }
 
+  /** Waits for what is under way: a pool of pg that is ended with a statement in line never answers it. */
   async close(): Promise<void> {
     this.#closed = true
     for (const waiter of this.#waiting) waiter.abort()
+    await Promise.allSettled(this.#underWay)
+  }
+
+  #during<T>(call: Promise<T>): Promise<T> {
+    const settled = call.finally(() => this.#underWay.delete(settled))
+    this.#underWay.add(settled)
+    return settled
   }
 
   async #popDue({ jobs, limit }: PopRequest): Promise<Popped> {
@@ -94,7 +108,7 @@ export class PostgresQueue implements Queue {
     const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
     const [first] = rows
     return {
-      hints: rows.filter(({ key }) => key !== null) as unknown as PoppedHint[],
+      hints: rows.flatMap(({ job, key, fresh }) => (key === null ? [] : [{ job, key, fresh } as PoppedHint])),
       mark: first?.epoch == null ? null : { epoch: Number(first.epoch), sequence: Number(first.sequence) },
     }
   }

@@ -1,0 +1,6 @@
+// The queue in this process's memory keeps every rule of a queue.
+import { memory } from '../../src/backends/memory/index.ts'
+import { queueSuite } from '../../src/testing/index.ts'
+import { declareCases } from './declare-cases.ts'
+
+declareCases(queueSuite({ open: (bounds, surroundings) => memory(bounds).open(surroundings) }))
