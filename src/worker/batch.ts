@@ -1,7 +1,7 @@
 // What passes from stage to stage: a key gains facts on its way along the upper arrow, and loses none.
 import type { Verdict } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
-import type { Outcome } from '../job/outcome.ts'
+import type { Outcome, Settlement } from '../job/outcome.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 
 /** A key that is ours: the ledger holds our take number. */
@@ -36,4 +36,12 @@ export interface Ended {
   readonly tookMs: number
   /** `ctx.tx` has written the outcome already. */
   readonly settled: boolean
+}
+
+/** A run whose outcome was sent to the store. */
+export interface Settled {
+  readonly ended: Ended
+  readonly settlement: Settlement
+  /** False: lease lost, nothing was recorded. */
+  readonly held: boolean
 }

@@ -8,7 +8,7 @@ import type { Handler } from '../job/handler.ts'
 import type { Outcome } from '../job/outcome.ts'
 import type { Ended, Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
-import { contextOfMany, contextOfOne, type RunState } from './context.ts'
+import { abort, contextOfMany, contextOfOne, type RunState } from './context.ts'
 import type { Running } from './running.ts'
 import type { Transact } from './transact.ts'
 
@@ -27,6 +27,7 @@ export function run(
   entries: readonly Ready[],
 ): { ended: Promise<Ended[]>; over: Promise<void> } {
   const state: RunState = { entries, marks: new Map(), settled: new Set(), controller: undefined, aborted: undefined }
+  for (const { take } of entries) ports.claims.watch(take, (reason) => abort(state, reason))
   const startedAt = ports.clock.now()
   const outcome = call(ports, handler, state)
   const over = outcome.then(() => {})

@@ -3,15 +3,8 @@
 import type { Random } from '../base/random.ts'
 import { decide, type Settlement } from '../job/outcome.ts'
 import type { Ledger, SettleRow } from '../store/ledger.ts'
-import type { Ended } from './batch.ts'
+import type { Ended, Settled } from './batch.ts'
 import type { Claims } from './claims.ts'
-
-export interface Settled {
-  readonly ended: Ended
-  readonly settlement: Settlement
-  /** False: lease lost, nothing was recorded. */
-  readonly held: boolean
-}
 
 export async function settle(
   ledger: Ledger,

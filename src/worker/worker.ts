@@ -3,7 +3,6 @@ import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
-import { groupBy } from '../base/group-by.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
@@ -16,16 +15,17 @@ import type { PopQueue } from '../queue/queue.ts'
 import { isPassing } from '../store/guarded.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
-import type { Ended, Ready, Refused, Taken } from './batch.ts'
+import { aftermath } from './aftermath.ts'
+import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
+import { Intake } from './intake.ts'
 import { LookAgain } from './look-again.ts'
-import { progress } from './progress.ts'
 import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
-import { type Settled, settle } from './settle.ts'
+import { settle } from './settle.ts'
 import { Slots } from './slots.ts'
 import { take } from './take.ts'
 import { transacts } from './transact.ts'
@@ -52,15 +52,13 @@ export interface WorkerOptions {
 
 /** Keys per settle statement at most. */
 const settleMax = 500
-/** A pop waits so long at most; the floor under every wake-up. */
-const pollMs = 1_000
 
 export class Worker {
   readonly claims: Claims
   readonly running: Running
   readonly #ports: WorkerPorts
   readonly #options: WorkerOptions
-  readonly #handlers: ReadonlyMap<string, Handler>
+  readonly #intake: Intake
   readonly #slots: Slots
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
@@ -72,10 +70,17 @@ export class Worker {
     const { clock, events, store } = ports
     this.#ports = ports
     this.#options = options
-    this.#handlers = new Map(options.handlers.map((handler) => [handler.job.name, handler]))
     this.#slots = new Slots(options.concurrency)
     this.#lookAgain = new LookAgain(clock)
     this.claims = new Claims(ports.random)
+    this.#intake = new Intake({
+      queue: ports.queue,
+      slots: this.#slots,
+      lookAgain: this.#lookAgain,
+      handlers: options.handlers,
+      mayStart: () => this.#sure(),
+      through: (handler, hints, slots) => void this.#through(handler, hints, slots),
+    })
     this.running = new Running(clock, ({ entries }) => {
       for (const { job, key } of entries) events.emit('job.stuck', { job: job.name, key })
     })
@@ -103,7 +108,7 @@ export class Worker {
         registered: this.#options.registered,
         gone: (holder) => events.emit('worker.gone', { holder }),
       }),
-      { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
+      { name: 'pop', tick: (signal) => this.#intake.tick(signal), stalledAfterMs: 30_000 },
       { name: 'timeouts', tick: async () => this.running.look() },
     ]
   }
@@ -126,39 +131,13 @@ export class Worker {
     await this.#ports.store.workers.leave(this.claims.holder)
   }
 
-  async #pop(signal: AbortSignal): Promise<number> {
-    const { clock, queue } = this.#ports
-    if (!this.claims.sure(clock.now(), this.#options.leaseMs)) return 50
-    await this.#slots.freed(signal)
-    const again = this.#lookAgain.due(this.#slots.free)
-    this.#dispatch(again)
-    const free = this.#slots.free
-    if (free <= 0 || signal.aborted) return 0
-    const jobs = [...this.#handlers.keys()].map((job) => ({ job, limit: free }))
-    const waitMs = Math.min(pollMs, this.#lookAgain.nextMs())
-    const { hints } = await queue.pop({ jobs, limit: free, waitMs }, signal)
-    this.#dispatch(hints)
-    return 0
-  }
-
-  /** Sends hints on their way, job by job; each call of a handler has a slot from here on. */
-  #dispatch(hints: readonly PoppedHint[]): void {
-    for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
-      const handler = this.#handlers.get(name)
-      if (!handler) continue
-      const calls = handler.many ? 1 : batch.length
-      this.#slots.take(calls)
-      void this.#through(handler, batch, calls)
-    }
-  }
-
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
   async #through(handler: Handler, popped: readonly PoppedHint[], slots: number): Promise<void> {
     const { events, push } = this.#ports
     let used = 0
     let hints = popped
     try {
-      hints = await this.#filled(handler, popped)
+      hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler.job, hints)
       const calls = handler.many ? (ready.length > 0 ? [ready] : []) : ready.map((entry) => [entry])
       used = calls.length
@@ -171,49 +150,48 @@ export class Worker {
     }
   }
 
-  /** A handler of many keys gets a full batch where the queue has one. */
-  async #filled(handler: Handler, popped: readonly PoppedHint[]): Promise<readonly PoppedHint[]> {
-    const room = handler.batchMax - popped.length
-    if (room <= 0) return popped
-    const request = { jobs: [{ job: handler.job.name, limit: room }], limit: room, waitMs: 0 }
-    const more = await this.#ports.queue.pop(request)
-    return [...popped, ...more.hints]
-  }
-
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
   async #claim(job: Job, hints: readonly PoppedHint[]): Promise<Ready[]> {
     const { store, push, events } = this.#ports
-    const known = hints.filter(({ key }) => isCanonical(job, key))
-    if (known.length < hints.length)
-      events.emit('hint.dropped', { count: hints.length - known.length, why: 'foreign', error: null })
-    if (known.length === 0) return []
-    const { taken, refused } = await take(store.ledger, this.claims, job, known)
-    const checked = await this.#checked(job, taken, refused)
-    await this.#release(checked.stopped.map(({ entry }) => entry))
-    for (const { entry, error } of checked.broken)
-      void this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
-    const byKey = new Map(hints.map((hint) => [hint.key, hint]))
-    const stopped = checked.stopped.map(
-      ({ entry, why, waitMs }): Refused => ({
+    const byKey = new Map(hints.filter(({ key }) => isCanonical(job, key)).map((hint) => [hint.key, hint]))
+    if (byKey.size < hints.length)
+      events.emit('hint.dropped', { count: hints.length - byKey.size, why: 'foreign', error: null })
+    if (byKey.size === 0) return []
+    const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])
+    const { ready, stopped, renewed, broken } = await this.#checked(job, taken, refused)
+    await this.#release(stopped.map(({ entry }) => entry))
+    for (const { entry, error } of broken) void this.#settleBroken(entry, error)
+    const cleared = new Set(renewed.length > 0 ? await store.ledger.clear(job.name, renewed) : [])
+    await this.#refuse(job, cleared, [
+      ...refused.filter(({ hint }) => !cleared.has(hint.key)),
+      ...stopped.map(({ entry, ...why }) => ({
+        ...why,
         hint: byKey.get(entry.key) as PoppedHint,
-        why,
-        waitMs,
-        ledgerVersion: entry.ledgerVersion,
-      }),
-    )
-    const cleared = new Set(checked.renewed.length > 0 ? await store.ledger.clear(job.name, checked.renewed) : [])
-    const idle = [...refused.filter(({ hint }) => !cleared.has(hint.key)), ...stopped]
+        ledgerVersion: null,
+      })),
+    ])
+    // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
+    if (this.#sure()) return ready
+    await this.#release(ready)
+    await push(ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
+    return []
+  }
+
+  /** Tells why hints start nothing, and does what follows; keys that were cleared are new work. */
+  async #refuse(job: Job, cleared: ReadonlySet<string>, refused: readonly Refused[]): Promise<void> {
+    const { events, push } = this.#ports
     if (events.heard('hint.refused'))
-      for (const { hint, why } of idle) events.emit('hint.refused', { job: job.name, key: hint.key, why })
-    const reaction = react(job, idle)
+      for (const { hint, why } of refused) events.emit('hint.refused', { job: job.name, key: hint.key, why })
+    const reaction = react(job, refused)
     for (const hint of reaction.lookAgain) this.#lookAgain.add(hint)
     const renewed = [...cleared].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
     if (reaction.push.length + renewed.length > 0) await push([...reaction.push, ...renewed])
-    // No start on a lease that may be over: an event loop blocked for a lease wakes up here.
-    if (this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)) return checked.ready
-    await this.#release(checked.ready)
-    await push(checked.ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
-    return []
+  }
+
+  /** M36: a key that breaks its own check fails by itself, like a handler that throws. */
+  async #settleBroken(entry: Ready, error: unknown): Promise<void> {
+    await this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
+    this.claims.forget(entry.take)
   }
 
   async #checked(job: Job, taken: readonly Taken[], refused: readonly Refused[]) {
@@ -240,7 +218,7 @@ export class Worker {
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { clock, store, random, events, push, source } = this.#ports
+    const { clock, store, random, source } = this.#ports
     const outcomes = batch.map((ended) => ({ ended, finishes: source(ended.entry.job).finishes }))
     // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
     const { holder } = this.claims
@@ -248,45 +226,12 @@ export class Worker {
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
       settle(store.ledger, this.claims, random, outcomes),
     )
-    const hints = results.flatMap(({ ended: { entry }, settlement, held }) =>
-      held && settlement.state === 'retrying'
-        ? [{ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false }]
-        : [],
-    )
-    if (hints.length > 0) await push(hints)
-    for (const { ended, settlement, held } of results) {
-      const { job, key } = { job: ended.entry.job.name, key: ended.entry.key }
-      if (!held) events.emit('job.leaseLost', { job, key })
-      else if (events.heard('job.settled'))
-        events.emit('job.settled', {
-          job,
-          key,
-          state: settlement.state,
-          error: 'error' in settlement ? settlement.error : null,
-          tookMs: ended.tookMs,
-        })
-    }
-    // Not awaited: the next batch may settle meanwhile; a failure here is found by the sweep.
-    void this.#progress(results).catch((error) => events.emit('loop.failed', { loop: 'progress', error }))
+    await aftermath({ ...this.#ports, ledger: store.ledger }, results)
     return results
   }
 
-  async #progress(results: readonly Settled[]): Promise<void> {
-    const { store, random, events, push, source } = this.#ports
-    const successes = results.filter(({ held, settlement }) => held && settlement.state === 'done')
-    const byJob = new Map<Job, Ready[]>()
-    for (const { ended } of successes) byJob.set(ended.entry.job, [...(byJob.get(ended.entry.job) ?? []), ended.entry])
-    for (const [job, entries] of byJob) {
-      if (source(job).finishes) continue
-      const { renewed, stalled, unclear } = await progress(store.ledger, source(job), random, job, entries)
-      const again = stalled.filter(({ quarantined }) => !quarantined)
-      await push([
-        ...renewed.map((key) => ({ job: job.name, key, delayMs: 0, fresh: true })),
-        ...again.map(({ key, retryMs }) => ({ job: job.name, key, delayMs: retryMs, fresh: false })),
-      ])
-      for (const { key } of stalled) events.emit('job.noProgress', { job: job.name, key, counted: true })
-      for (const key of unclear) events.emit('job.noProgress', { job: job.name, key, counted: false })
-    }
+  #sure(): boolean {
+    return this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
 
   async #release(entries: readonly Taken[]): Promise<void> {

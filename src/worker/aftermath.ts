@@ -1,0 +1,65 @@
+// What follows from recorded outcomes: retries are hinted, everything is told, and successes are asked for progress.
+import type { Events } from '../base/events.ts'
+import { groupBy } from '../base/group-by.ts'
+import type { Random } from '../base/random.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Job } from '../job/job.ts'
+import type { Push } from '../queue/push.ts'
+import type { Ledger } from '../store/ledger.ts'
+import type { Source } from '../store/source.ts'
+import type { Ready, Settled } from './batch.ts'
+import { progress } from './progress.ts'
+
+export interface AftermathPorts {
+  readonly events: Events<EventMap>
+  readonly push: Push
+  readonly random: Random
+  readonly ledger: Ledger
+  readonly source: (job: Job) => Source
+}
+
+/** Database first, queue second: the retry is recorded, now it is hinted. */
+export async function aftermath(ports: AftermathPorts, results: readonly Settled[]): Promise<void> {
+  const retries = results.flatMap(({ ended: { entry }, settlement, held }) =>
+    held && settlement.state === 'retrying'
+      ? [{ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false }]
+      : [],
+  )
+  if (retries.length > 0) await ports.push(retries)
+  for (const result of results) tell(ports.events, result)
+  const successes = results.flatMap(({ ended, held, settlement }) =>
+    held && settlement.state === 'done' ? [ended.entry] : [],
+  )
+  // Not awaited: the next batch may settle meanwhile; what fails here is found by the sweep.
+  for (const [job, entries] of groupBy(successes, (entry) => entry.job))
+    if (!ports.source(job).finishes)
+      void askProgress(ports, job, entries).catch((error) =>
+        ports.events.emit('loop.failed', { loop: 'progress', error }),
+      )
+}
+
+function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): void {
+  const { job, key } = ended.entry
+  if (!held) events.emit('job.leaseLost', { job: job.name, key })
+  else if (events.heard('job.settled'))
+    events.emit('job.settled', {
+      job: job.name,
+      key,
+      state: settlement.state,
+      error: 'error' in settlement ? settlement.error : null,
+      tookMs: ended.tookMs,
+    })
+}
+
+async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
+  const { ledger, source, random, push, events } = ports
+  const { renewed, stalled, unclear } = await progress(ledger, source(job), random, job, entries)
+  const retries = stalled.filter(({ quarantined }) => !quarantined)
+  const hints = [
+    ...renewed.map((key) => ({ job: job.name, key, delayMs: 0, fresh: true })),
+    ...retries.map(({ key, retryMs }) => ({ job: job.name, key, delayMs: retryMs, fresh: false })),
+  ]
+  if (hints.length > 0) await push(hints)
+  for (const { key } of stalled) events.emit('job.noProgress', { job: job.name, key, counted: true })
+  for (const key of unclear) events.emit('job.noProgress', { job: job.name, key, counted: false })
+}
