@@ -13,7 +13,11 @@ export class RegrowError extends Error {
   }
 }
 
-/** The text of anything thrown. */
+/** The text of anything thrown; it never throws itself, whatever getters and prototypes the thing has. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    return String(error instanceof Error ? error.message : error)
+  } catch {
+    return Object.prototype.toString.call(error)
+  }
 }

@@ -24,6 +24,8 @@ export class Loop {
   readonly spec: LoopSpec
   readonly #around: LoopSurroundings
   #running: { stop: AbortController; ended: Promise<void> } | undefined
+  /** The last run that was stopped: nobody begins a round, and no stop is over, before its round is. */
+  #ending: Promise<void> = Promise.resolve()
   #nap: AbortController | undefined
   #woken = false
   #roundSince: number | undefined
@@ -37,7 +39,7 @@ export class Loop {
   start(): void {
     if (this.#running) return
     const stop = new AbortController()
-    this.#running = { stop, ended: this.#run(stop.signal) }
+    this.#running = { stop, ended: this.#ending.then(() => this.#run(stop.signal)) }
   }
 
   /** Ends the loop; resolves when the present round is over. */
@@ -45,7 +47,8 @@ export class Loop {
     const running = this.#running
     this.#running = undefined
     running?.stop.abort()
-    await running?.ended
+    this.#ending = running?.ended ?? this.#ending
+    await this.#ending
   }
 
   /** Begins the next round now instead of after its delay. */
@@ -59,17 +62,19 @@ export class Loop {
     return this.#lastSuccess === undefined ? undefined : this.#around.clock.now() - this.#lastSuccess
   }
 
-  /** True when the present round has taken longer than `stalledAfterMs`. */
+  /** True when the present round has taken longer than `stalledAfterMs`; never of a loop that was stopped. */
   get stalled(): boolean {
-    const since = this.#roundSince
+    const since = this.#running && this.#roundSince
     return since !== undefined && this.#around.clock.now() - since > (this.spec.stalledAfterMs ?? 60_000)
   }
 
   /** Leaves a stalled round to itself (its signal aborts) and starts over. */
   abandon(): void {
-    this.#running?.stop.abort()
+    if (!this.#running) return
+    this.#running.stop.abort()
     this.#running = undefined
     this.#roundSince = undefined
+    this.#ending = Promise.resolve()
     this.start()
   }
 

@@ -52,8 +52,9 @@ export class VirtualClock implements Clock {
     for (;;) {
       await this.#quiet()
       if (await done()) return true
-      const next = this.#timers.pop()
+      const next = this.#timers.peek()
       if (!next || next.at > until) return false
+      this.#timers.pop()
       if (!next.fire) continue
       if (next.at > this.#now) {
         this.#now = next.at
@@ -61,6 +62,15 @@ export class VirtualClock implements Clock {
       }
       next.fire()
     }
+  }
+
+  /** Lets `ms` pass. */
+  async pass(ms: number, moved: (now: number) => Promise<void> = async () => {}): Promise<void> {
+    let over = false
+    void this.sleep(ms).then(() => {
+      over = true
+    })
+    await this.run(async () => over, ms, moved)
   }
 
   /** Resolves when nothing is under way and nothing more came up. */

@@ -1,0 +1,54 @@
+// Single items travel in batches: while one is away, the next one fills.
+import { expect, test } from 'vitest'
+import { Batcher } from '../../../src/base/batcher.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+
+test('what comes up together goes together, in order, each with its own answer', async () => {
+  const sent: number[][] = []
+  const batcher = new Batcher<number, string>(systemClock, 100, async (items) => {
+    sent.push([...items])
+    return items.map((item) => `<${item}>`)
+  })
+  expect(await Promise.all([1, 2, 3].map((item) => batcher.add(item)))).toEqual(['<1>', '<2>', '<3>'])
+  expect(sent).toEqual([[1, 2, 3]])
+})
+
+test('a batch holds no more than its size, and one is away at a time', async () => {
+  const sent: number[][] = []
+  let away = 0
+  let most = 0
+  const batcher = new Batcher<number, number>(systemClock, 2, async (items) => {
+    most = Math.max(most, ++away)
+    sent.push([...items])
+    await systemClock.gather()
+    away--
+    return items
+  })
+  await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add(item)))
+  expect(sent).toEqual([[1, 2], [3, 4], [5]])
+  expect(most).toBe(1)
+})
+
+test('what comes while a batch is away goes with the next one', async () => {
+  const sent: number[][] = []
+  const later: Promise<number>[] = []
+  const batcher: Batcher<number, number> = new Batcher(systemClock, 100, async (items) => {
+    sent.push([...items])
+    if (sent.length === 1) later.push(batcher.add(2), batcher.add(3))
+    await systemClock.gather()
+    return items
+  })
+  await batcher.add(1)
+  expect(await Promise.all(later)).toEqual([2, 3])
+  expect(sent).toEqual([[1], [2, 3]])
+})
+
+test('a batch that fails rejects each of its items and no other', async () => {
+  const batcher = new Batcher<number, number>(systemClock, 2, async (items) => {
+    if (items.includes(2)) throw new Error('the store is away')
+    return items
+  })
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map((item) => batcher.add(item)))
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
+  expect(await batcher.add(5)).toBe(5)
+})
