@@ -79,6 +79,8 @@ export interface App {
   migrate(): Promise<{ from: number; to: number }>
   /** Every job of this app, in the order of declaration. */
   jobs(): readonly DeclaredJob[]
+  /** The queue in use; one that is not shared lives and ends with this process. */
+  queue(): Promise<{ name: string; shared: boolean }>
   /** How every job and worker stands, from regrow's tables. */
   status(): Promise<Status>
   /** Keys that failed for good. */
@@ -159,6 +161,10 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       return transaction((inner) => store.transaction(inner), push, fn)
     },
     jobs: () => declared,
+    queue: async () => {
+      const { name, shared } = (await opened()).queue
+      return { name, shared }
+    },
     status: async () => status(await operating()),
     quarantine: quarantine(operating),
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
@@ -182,7 +188,12 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
           [
             ...worker.loops(),
             freeLoop({ ...sweeping, workers: store.workers, leaseMs }),
-            sweepLoop({ ...sweeping, jobs: handlers.map(({ job }) => job), holder: () => worker.claims.holder }),
+            sweepLoop({
+              ...sweeping,
+              jobs: handlers.map(({ job }) => job),
+              holder: () => worker.claims.holder,
+              mayBegin: () => worker.sure(),
+            }),
           ],
           { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
           (loop) => events.emit('loop.stalled', { loop }),

@@ -5,6 +5,8 @@ import type { StoreDriver } from '../driver.ts'
 import { openDatabase, type PostgresGiven, type PostgresOptions } from './client.ts'
 import { PostgresQueue } from './queue/postgres-queue.ts'
 
+/** All of regrow's migrations as one script of plain SQL, for teams with a migration tool of their own. */
+export { migrationScript } from '../../store/sql/migrate.ts'
 export type { PgClient, PgPool, PostgresGiven, PostgresOptions } from './client.ts'
 
 /** A store on Postgres: a url, a function that returns one, or a Pool or Client of `pg`. Nothing is opened before first use. */

@@ -1,0 +1,24 @@
+// The commands of `regrow`.
+import type { Group } from '../command.ts'
+import { enqueue } from './enqueue.ts'
+import { init } from './init.ts'
+import { migrate } from './migrate.ts'
+import { quarantine } from './quarantine.ts'
+import { status } from './status.ts'
+import { sweep } from './sweep.ts'
+import { work } from './work.ts'
+
+export const commands: Group = {
+  kind: 'group',
+  name: '',
+  summary: 'Background jobs that re-derive the queue from your database',
+  about: undefined,
+  examples: [
+    ['regrow init', 'write a working app module'],
+    ['regrow migrate --store $DATABASE_URL', "bring regrow's tables up to date"],
+    ['regrow work --app jobs.ts', 'run jobs until Ctrl-C'],
+    ['regrow status', 'how every job and worker stands'],
+    ['regrow quarantine list', 'what failed for good'],
+  ],
+  commands: { init, migrate, work, enqueue, status, sweep, quarantine },
+}

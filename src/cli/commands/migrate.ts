@@ -1,0 +1,39 @@
+// regrow migrate: brings regrow's tables up to date, or prints the SQL for teams with a tool of their own.
+import { migrationScript } from '../../backends/postgres/index.ts'
+import { appArgs, command, storeArgs } from '../command.ts'
+import { withStore } from '../open.ts'
+
+export const migrate = command({
+  name: 'migrate',
+  summary: "Brings regrow's tables up to date",
+  about:
+    'Safe to run again and from many places at once. Migrations only add, so run it before the new code starts:\nold code works on the newer tables.',
+  args: {
+    ...storeArgs,
+    ...appArgs,
+    print: { type: 'boolean', description: 'Print the SQL instead; no store is needed' },
+  },
+  examples: [
+    ['regrow migrate --store postgres://app@db/shop', 'as a step of a deploy'],
+    ['regrow migrate --print > regrow.sql', 'for a migration tool of your own; it may be applied again'],
+  ],
+  async run(args, cli) {
+    if (args.print) {
+      const sql = migrationScript()
+      cli.out.result({ sql }, () => sql.trimEnd())
+      return 0
+    }
+    return withStore(
+      args,
+      cli,
+      async ({ app, from: store }) => {
+        const { from, to } = await app.migrate()
+        cli.out.result({ store, from, to }, () =>
+          from === to ? `${store}: up to date, version ${to}` : `${store}: migrated from version ${from} to ${to}`,
+        )
+        return 0
+      },
+      { fresh: true },
+    )
+  },
+})

@@ -1,0 +1,120 @@
+// regrow work: a worker until a signal comes. The first one ends it gently, the second at once.
+import type { App, Duration, WorkOptions } from '../../index.ts'
+import { milliseconds } from '../../index.ts'
+import { appArgs, type Cli, command, usage, wholeNumber } from '../command.ts'
+import { failureOf } from '../failure.ts'
+import { type Opened, withApp } from '../open.ts'
+import { brief, type Output, visible } from '../output.ts'
+
+export const work = command({
+  name: 'work',
+  summary: 'Runs jobs until it is stopped',
+  about:
+    'Handlers are the inline `run` of each job, and what the module exports as `handlers`. SIGINT (Ctrl-C) or SIGTERM\nstops it: nothing new starts, what runs may end within the grace. A second signal ends it at once; what still ran is\ngiven back and starts again elsewhere.',
+  args: {
+    concurrency: { type: 'string', valueHint: 'n', description: 'Handler calls at a time. Defaults to 10' },
+    grace: {
+      type: 'string',
+      valueHint: 'duration',
+      description: 'How long running handlers may take to end. Defaults to 25s',
+    },
+    quiet: { type: 'boolean', description: 'No lines about failures on standard error' },
+    ...appArgs,
+  },
+  examples: [
+    ['regrow work', 'the app of package.json'],
+    ['regrow work --app dist/worker.js --concurrency 50', ''],
+  ],
+  async run(args, cli) {
+    const concurrency = wholeNumber(args.concurrency, 'concurrency', 1)
+    const grace = (args.grace ?? '25s') as Duration
+    milliseconds(grace, '--grace')
+    return withApp(args, cli, async (opened) => {
+      refuseIdle(opened)
+      if (!args.quiet) tell(opened.app, cli.out)
+      cli.around.onRejection((error) =>
+        cli.out.note(`a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
+      )
+      return attend(opened, cli, { handlers: opened.handlers, ...(concurrency ? { concurrency } : {}) }, grace)
+    })
+  },
+})
+
+/** Works until the signals have had their way. */
+async function attend(
+  { app, handlers, from }: Opened,
+  cli: Cli,
+  options: WorkOptions,
+  grace: Duration,
+): Promise<number> {
+  const { around, out } = cli
+  const worker = app.work(options)
+  let ready = false
+  let hurried = false
+  let stopping: Promise<void> | undefined
+  const stopped = new Promise<void>((resolve, reject) => {
+    around.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
+      hurried = hurried || stopping !== undefined
+      if (!stopping) out.note(`${signal}: stopping; what runs may take ${grace} to end. Once more: at once`)
+      const ended = worker.stop({ grace })
+      // A worker that still waits for its store has nothing to give back.
+      stopping ??= ready ? ended : Promise.race([ended, around.sleep(2_000)])
+      stopping.then(resolve, ready ? reject : () => resolve())
+    })
+  })
+  await Promise.race([worker.ready, stopped])
+  if (!stopping) {
+    ready = true
+    const jobs = [
+      ...new Set([
+        ...app
+          .jobs()
+          .filter(({ handled }) => handled)
+          .map(({ name }) => name),
+        ...handlers.map(({ job }) => job.name),
+      ]),
+    ]
+    const { pid } = around
+    const { name: queue } = await app.queue()
+    const document = { working: { app: from, jobs, concurrency: options.concurrency ?? 10, queue, pid } }
+    out.result(
+      document,
+      () =>
+        `working on ${jobs.join(', ')} (${from}, queue ${queue}, ${options.concurrency ?? 10} at a time, pid ${pid})`,
+    )
+  }
+  await stopped
+  out.note(hurried ? 'stopped at once; what still ran was given back' : 'stopped')
+  return hurried ? 1 : 0
+}
+
+function refuseIdle({ app, handlers, from }: Opened): void {
+  const bare = app.jobs().filter(({ name, handled }) => !handled && !handlers.some(({ job }) => job.name === name))
+  if (app.jobs().length > bare.length) return
+  throw usage(
+    `${from} has ${bare.length === 0 ? 'no jobs' : 'no handlers'}`,
+    bare.length === 0
+      ? 'Declare one: app.job(name, { pending, run }).'
+      : `Give the jobs (${bare.map(({ name }) => name).join(', ')}) a \`run\`, or name the module that exports \`app\` and \`handlers\`.`,
+  )
+}
+
+/** What goes wrong, a line each. */
+function tell(app: App, out: Output): void {
+  const line = (text: string) => out.note(text)
+  const why = (error: unknown) => brief(failureOf(error).message, 200)
+  app.on('job.settled', ({ job, key, state, error }) => {
+    if (state === 'done' || error === null) return
+    line(`${job} ${visible(key)} ${state === 'quarantined' ? 'is in quarantine' : 'failed'}: ${brief(error, 200)}`)
+  })
+  app.on('job.noProgress', ({ job, key, counted }) => {
+    if (counted) line(`${job} ${visible(key)} ran, but its row is still pending`)
+  })
+  app.on('job.stuck', ({ job, key }) => line(`${job} ${visible(key)} did not end after its timeout; its slot is stuck`))
+  app.on('job.leaseLost', ({ job, key }) => line(`${job} ${visible(key)} lost its claim; its result was discarded`))
+  app.on('sweep.failed', ({ job, error }) => line(`the sweep of ${job} failed: ${why(error)}`))
+  app.on('loop.failed', ({ loop, error }) => line(`${loop} failed and goes on: ${why(error)}`))
+  app.on('loop.stalled', ({ loop }) => line(`${loop} stalled and was begun anew`))
+  app.on('worker.freed', ({ workers, keys }) => line(`${workers} dead workers: ${keys} keys freed`))
+  app.on('worker.gone', () => line('this worker was declared dead; it goes on under a new identity'))
+}

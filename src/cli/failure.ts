@@ -1,0 +1,65 @@
+// An error as people and machines see it: message and hint, never a secret; a stack only with --debug.
+import { redact } from '../index.ts'
+import { type Output, visible } from './output.ts'
+
+/** Mistakes in what was typed: exit code 2. */
+const typed = new Set([
+  'usage',
+  'unknown_job',
+  'bad_key',
+  'key_too_long',
+  'bad_duration',
+  'bad_options',
+  'bad_input',
+  'row_says_when',
+])
+
+interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** Tells of the error and answers the exit code. */
+export function fail(error: unknown, out: Output, debug: boolean): number {
+  const failure = failureOf(error)
+  // By shape: an app module may bring a copy of regrow of its own.
+  const stack = error instanceof Error ? redact(`${error.stack ?? ''}${causes(error)}`) : undefined
+  if (out.json) out.result({ error: { ...failure, ...(debug ? { stack } : {}) } }, () => '')
+  else {
+    const hint = failure.hint ? `\n  → ${failure.hint.split('\n').map(visible).join('\n')}` : ''
+    out.note(`${out.color.red('regrow:')} ${failure.message.split('\n').map(visible).join('\n')}${hint}`)
+    if (debug && stack) out.note(stack)
+  }
+  return typed.has(failure.code) ? 2 : 1
+}
+
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof Error)) return { code: 'thrown', message: redact(String(error)), hint: '' }
+  const { hint, code } = error as { hint?: unknown; code?: unknown }
+  if (error.name === 'RegrowError' && typeof hint === 'string')
+    return { code: String(code), message: redact(error.message.replace(`\n  → ${hint}`, '')), hint: redact(hint) }
+  // Node tries each address of a host and wraps what came of it into an error without a message.
+  const inner = error instanceof AggregateError ? error.errors : []
+  const message =
+    error.message || inner.map((each: unknown) => (each instanceof Error ? each.message : each)).join('; ')
+  const word = typeof code === 'string' ? code : error.name
+  return { code: word, message: redact(message || error.name), hint: hints[word] ?? 'With --debug the stack is shown.' }
+}
+
+const hints: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Nothing listens there. Is the server running, and is the address right?',
+  ENOTFOUND: 'There is no host of that name. Is the address right?',
+  EAI_AGAIN: 'The name of the host could not be looked up. Is the address right, is there a network?',
+  ETIMEDOUT: 'It did not answer. Is the address right, does a firewall stand between?',
+  '28P01': 'User or password is wrong.',
+  '28000': 'The server does not let this user in: see its pg_hba.conf.',
+  '3D000': 'There is no database of that name on the server.',
+  '42501': 'This user lacks a right. `regrow migrate` needs to create a schema; the rest needs to write to it.',
+}
+
+function causes(error: Error): string {
+  const { cause } = error
+  if (cause === undefined) return ''
+  return `\ncaused by: ${cause instanceof Error ? `${cause.stack ?? cause.message}${causes(cause)}` : String(cause)}`
+}

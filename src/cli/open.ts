@@ -1,0 +1,139 @@
+// Opens what a command works on: the app of a module, or a bare app on a store that somebody named.
+import { existsSync } from 'node:fs'
+import { extname, isAbsolute, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { pglite } from '../backends/pglite/index.ts'
+import { postgres } from '../backends/postgres/index.ts'
+import { type App, type Handler, RegrowError, regrow, type StoreDriver } from '../index.ts'
+import { type Cli, usage } from './command.ts'
+import { projectApp } from './config.ts'
+
+export interface Opened {
+  readonly app: App
+  /** What the module exports as `handlers`. */
+  readonly handlers: readonly Handler[]
+  /** Where it came from, without secrets. */
+  readonly from: string
+}
+
+/** Runs `work` on the app of `--app` or of package.json, and closes it. */
+export async function withApp<T>(
+  args: { app?: string | undefined },
+  cli: Cli,
+  work: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  const path = args.app ?? projectApp(cli.around.cwd)
+  if (path === undefined)
+    throw usage(
+      'No app was named',
+      'Give --app <path> of the module that exports `app`, or put "regrow": { "app": "<path>" } into package.json. `regrow init` writes both.',
+    )
+  return closing(await load(resolve(cli.around.cwd, path), cli.around.cwd), work)
+}
+
+/**
+ * Runs `work` on regrow's tables: of --store or --app, else of what REGROW_STORE, DATABASE_URL or package.json name.
+ * `fresh`: a PGlite directory may be a new one.
+ */
+export async function withStore<T>(
+  args: { store?: string | undefined; app?: string | undefined },
+  cli: Cli,
+  work: (opened: Opened) => Promise<T>,
+  { fresh = false } = {},
+): Promise<T> {
+  const { cwd, store } = cli.around
+  if (args.store !== undefined && args.app !== undefined)
+    throw usage('Both --store and --app were given', 'Give one of them.')
+  if (args.app !== undefined) return withApp(args, cli, work)
+  const named = args.store === undefined ? store : { address: args.store, from: '--store' }
+  if (named) {
+    const { driver, shown } = driverOf(named.address, cwd, fresh)
+    return closing(
+      { app: regrow({ store: driver, migrate: false }), handlers: [], from: `${shown} (${named.from})` },
+      work,
+    )
+  }
+  if (projectApp(cwd) !== undefined) return withApp({}, cli, work)
+  throw usage(
+    'No store was named',
+    'Give --store postgres://user@host/database or --store <PGlite directory>, or set REGROW_STORE or DATABASE_URL.',
+  )
+}
+
+async function closing<T>(opened: Opened, work: (opened: Opened) => Promise<T>): Promise<T> {
+  try {
+    return await work(opened)
+  } finally {
+    // The result stands, whatever the farewell brings.
+    await opened.app.close().catch(() => {})
+  }
+}
+
+function driverOf(address: string, cwd: string, fresh: boolean): { driver: StoreDriver; shown: string } {
+  if (/^postgres(ql)?:\/\//i.test(address)) return { driver: postgres(address), shown: addressWithoutSecrets(address) }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(address) && !address.startsWith('file://'))
+    throw usage(
+      `A store is in Postgres or PGlite, and this is ${address.split('://', 1)[0]}://…`,
+      'Give postgres://user@host/database, or the directory of a PGlite.',
+    )
+  const directory = resolve(cwd, address.replace(/^file:\/\//, ''))
+  if (!fresh && !existsSync(join(directory, 'PG_VERSION')))
+    throw usage(
+      `There is no PGlite in ${shortPath(directory, cwd)}`,
+      'Is the path right? `regrow migrate --store <directory>` makes a new one.',
+    )
+  return { driver: pglite(directory), shown: shortPath(directory, cwd) }
+}
+
+/** Host and database: no password, and no query, which may hold one. */
+function addressWithoutSecrets(address: string): string {
+  if (!URL.canParse(address)) return 'postgres://…'
+  const { username, host, pathname } = new URL(address)
+  return `postgres://${username ? `${username}@` : ''}${host}${pathname}`
+}
+
+const looksLikeApp = (value: unknown): value is App =>
+  typeof value === 'object' && value !== null && ['job', 'work', 'status', 'close'].every((name) => name in value)
+
+async function load(path: string, cwd: string): Promise<Opened> {
+  const shown = shortPath(path, cwd)
+  if (!existsSync(path)) throw usage(`There is no file ${shown}`, 'Give --app <path> of the module that exports `app`.')
+  const module = await evaluate(path).catch((cause: unknown) => {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new RegrowError(
+      'app_not_loaded',
+      `${shown} could not be loaded: ${why}`,
+      'With --debug the stack is shown.',
+      cause,
+    )
+  })
+  const fallback = module.default as { app?: unknown; handlers?: unknown } | undefined
+  const app = [module.app, fallback, fallback?.app].find(looksLikeApp)
+  if (!app)
+    throw new RegrowError(
+      'no_app',
+      `${shown} exports ${Object.keys(module).join(', ') || 'nothing'}, and none of these is an app`,
+      'Export it: export const app = regrow({ store }).',
+    )
+  const handlers = module.handlers ?? fallback?.handlers ?? []
+  if (!Array.isArray(handlers))
+    throw new RegrowError(
+      'bad_handlers',
+      `\`handlers\` of ${shown} is no array`,
+      'Export an array: export const handlers = [job.handle(…)].',
+    )
+  return { app, handlers: handlers as Handler[], from: shown }
+}
+
+/** JavaScript is left to Node; TypeScript goes through jiti, which leaves nothing behind on the disk. */
+async function evaluate(path: string): Promise<Record<string, unknown>> {
+  const url = pathToFileURL(path).href
+  if (['.js', '.mjs', '.cjs'].includes(extname(path))) return import(url)
+  const { createJiti } = await import('jiti')
+  return createJiti(url, { fsCache: false, interopDefault: false }).import(path)
+}
+
+function shortPath(path: string, cwd: string): string {
+  const short = relative(cwd, path)
+  return short.startsWith('..') || isAbsolute(short) ? path : short || '.'
+}

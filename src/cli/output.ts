@@ -1,0 +1,59 @@
+// What people and machines see. A command has one result: text for people, or one JSON document.
+import { createColors } from 'picocolors'
+import { readable, redact } from '../index.ts'
+import type { Surroundings } from './config.ts'
+
+export interface Output {
+  readonly json: boolean
+  readonly color: ReturnType<typeof createColors>
+  /** The result: `text` for people, `document` for machines. */
+  result(document: unknown, text: () => string): void
+  /** A line beside the result, on standard error. */
+  note(text: string): void
+}
+
+export function output(around: Surroundings, json: boolean): Output {
+  return {
+    json,
+    color: createColors(around.color && !json),
+    result: (document, text) => around.write(`${json ? JSON.stringify(document, null, 2) : text()}\n`),
+    note: (text) => around.complain(`${redact(text)}\n`),
+  }
+}
+
+/** Text that cannot move the cursor or ring bells: keys and errors come from anywhere. */
+export function visible(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}
+
+/** The first line of an error, `most` characters at most. */
+export function brief(text: string | null, most = 80): string {
+  const line = visible((text ?? '').split('\n', 1)[0] ?? '')
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+/** Columns under their headings; what is all numbers stands to the right. */
+export function table(
+  color: Output['color'],
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)))
+  const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => /^[\d.,+–-]*$/.test(row[i] ?? '')))
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, i) => (right[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join('  ')
+      .trimEnd()
+  return [color.dim(line(headings)), ...rows.map(line)].join('\n')
+}
+
+/** How long ago, or how long from now, seen from `at`. */
+export function relative(date: Date | null, at: Date): string {
+  if (date === null) return 'never'
+  const ms = date.getTime() - at.getTime()
+  return ms > 0 ? `in ${readable(ms)}` : `${readable(-ms)} ago`
+}
