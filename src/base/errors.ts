@@ -18,6 +18,15 @@ export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error)
   } catch {
-    return Object.prototype.toString.call(error)
+    return kindOf(error)
+  }
+}
+
+/** What kind of thing a value is, when it cannot be told itself: `[object Error]`. */
+export function kindOf(value: unknown): string {
+  try {
+    return Object.prototype.toString.call(value)
+  } catch {
+    return typeof value
   }
 }

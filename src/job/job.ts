@@ -69,6 +69,16 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
   if (options.uniqueUntil !== undefined && !['start', 'success'].includes(options.uniqueUntil))
     wrong(`\`uniqueUntil\` is ${JSON.stringify(options.uniqueUntil)}; expected 'start' or 'success'`)
 
+  /** Options that are an object of their own; a bare value there would be a setting that silently does not hold. */
+  const group = <T extends object>(value: T | undefined, name: string, example: string): Partial<T> => {
+    if (value === undefined) return {}
+    if (typeof value === 'object' && value !== null) return value
+    wrong(`\`${name}\` is ${JSON.stringify(value)}; expected an object such as ${example}`)
+    return {}
+  }
+  const sweep = group(options.sweep, 'sweep', "{ every: '1m' }")
+  mistakes.push(...unknownOptions(sweep, ['every', 'jitter'], `${where}, \`sweep\``))
+
   const pending = options.pending as Pending<never> | undefined
   const custom = pending && isCustomPending(pending) ? pending : null
   return {
@@ -79,11 +89,11 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
       query: pending && !custom ? attempt(() => queryReader(pending as never), null) : null,
       custom,
       input: isSchema(options.input) ? options.input : null,
-      retry: readRetry(options.retry ?? {}, where, mistakes, duration),
+      retry: readRetry(group(options.retry, 'retry', '{ attempts: 20 }'), where, mistakes, duration),
       timeoutMs: duration(options.timeout, 'timeout', 15 * 60_000),
       uniqueUntil: options.uniqueUntil ?? 'start',
-      sweepEveryMs: duration(options.sweep?.every, 'sweep.every', 60_000),
-      sweepJitterMs: duration(options.sweep?.jitter, 'sweep.jitter', 0),
+      sweepEveryMs: duration(sweep.every, 'sweep.every', 60_000),
+      sweepJitterMs: duration(sweep.jitter, 'sweep.jitter', 0),
     },
   }
 }
@@ -110,7 +120,7 @@ function readRetry(
 
 function readShape(key: unknown, wrong: (sentence: string) => void): KeyShape {
   if (key === undefined) return 'text'
-  const types = typeof key === 'object' && key !== null ? Object.values(key) : [key]
+  const types = typeof key === 'object' && key !== null && !Array.isArray(key) ? Object.values(key) : [key]
   if (types.length > 0 && types.every((type) => keyTypes.includes(type as string))) return key as KeyShape
   wrong(`\`key\` is ${JSON.stringify(key)}; expected 'text', 'int', 'bigint', 'uuid', or an object of these`)
   return 'text'

@@ -43,7 +43,8 @@ export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]
 }
 
 export function isCustomPending(pending: Pending<never>): pending is CustomPending<never> {
-  return typeof pending === 'object' && 'isPending' in pending && typeof pending.isPending === 'function'
+  const { page, isPending } = pending as Partial<CustomPending>
+  return typeof page === 'function' && typeof isPending === 'function'
 }
 
 /** A function that gives the query's present form; a static query is read once, a thunk each time. */

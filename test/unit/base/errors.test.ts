@@ -16,6 +16,12 @@ const resisting = () =>
     },
   })
 
+const revoked = () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
 test.each<[what: string, thrown: () => unknown, message: string]>([
   ['an error', () => new Error('plain'), 'plain'],
   ['a text', () => 'text', 'text'],
@@ -23,6 +29,7 @@ test.each<[what: string, thrown: () => unknown, message: string]>([
   ['an object', () => ({ a: 1 }), '[object Object]'],
   ['an object without a prototype', () => Object.create(null), '[object Object]'],
   ['an error whose message throws', resisting, '[object Error]'],
+  ['a proxy that was revoked', revoked, 'object'],
   ['a symbol', () => Symbol('s'), 'Symbol(s)'],
 ])('a message is found in %s', (_, thrown, message) => {
   expect(messageOf(thrown())).toBe(message)
