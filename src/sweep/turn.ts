@@ -24,12 +24,15 @@ export interface TurnPorts {
   readonly source: (job: Job) => Source
   readonly jobs: readonly Job[]
   readonly holder: () => string
+  /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
+  readonly mayBegin: () => boolean
 }
 
 /** Passes at a time in one process. */
 const passesMax = 4
 /** A look at whose turn it is, at least so often: sweeps may be made due by others. */
 const lookMs = 1_000
+const notYetMs = 20
 
 export function sweepLoop(ports: TurnPorts): LoopSpec {
   const { sweeps, jobs, holder } = ports
@@ -38,6 +41,7 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
   return {
     name: 'sweep',
     async tick(signal) {
+      if (!ports.mayBegin()) return notYetMs
       if (!declared) await sweeps.declare(jobs.map(({ name }) => name))
       declared = true
       const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)

@@ -78,7 +78,7 @@ export class Worker {
       slots: this.#slots,
       lookAgain: this.#lookAgain,
       handlers: options.handlers,
-      mayStart: () => this.#sure(),
+      mayStart: () => this.sure(),
       through: (handler, hints, slots) => void this.#through(handler, hints, slots),
     })
     this.running = new Running(clock, ({ entries }) => {
@@ -171,7 +171,7 @@ export class Worker {
       })),
     ])
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
-    if (this.#sure()) return ready
+    if (this.sure()) return ready
     await this.#release(ready)
     await push(ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
     return []
@@ -230,7 +230,8 @@ export class Worker {
     return results
   }
 
-  #sure(): boolean {
+  /** True while nobody can have declared this worker dead. */
+  sure(): boolean {
     return this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
 

@@ -79,7 +79,6 @@ async function history(scenario: (job: ReturnType<typeof declare>) => Promise<vo
     return { process, job: declare(app), worker: app.work() }
   }
   const mortal = start(dieAt, 1)
-  await mortal.worker.ready
   void scenario(mortal.job)
   const settled = async () => {
     const { rows } = await db.query<{ done: boolean; ledger: number }>(
@@ -90,7 +89,6 @@ async function history(scenario: (job: ReturnType<typeof declare>) => Promise<vo
   // The mortal one alone first; the survivor comes when it is dead, as a restart or another machine would.
   await clock.run(async () => mortal.process.dead || (await settled()), 60_000, now)
   const survivor = start(Number.POSITIVE_INFINITY, 2)
-  await survivor.worker.ready
   // The row may not have been written when its writer died: then there is no work to lose.
   await db.query(`insert into things (id, state) values ('a', 'pending') on conflict do nothing`)
   const done = await clock.run(settled, 120_000, now)

@@ -73,9 +73,10 @@ export class Process {
     return {
       ...driver,
       open: async (around): Promise<OpenStore> => {
-        const { store, defaultQueue } = await driver.open(around)
+        const { store, defaultQueue } = await this.#clock.during(driver.open(around))
         const wrapped: Store = {
           ...store,
+          prepare: (options) => this.#clock.during(store.prepare(options)),
           ledger: this.port('ledger', store.ledger),
           workers: this.port('workers', store.workers),
           sweeps: this.port('sweeps', store.sweeps),

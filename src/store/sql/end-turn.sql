@@ -1,8 +1,9 @@
 -- End of a turn: what it found, and when the next one is due.
 -- $1 job · $2 holder · $3 term · $4 json { cursor, next_ms, error, seen, pushed, held, took_ms }
--- A sweep that was made due while the pass ran stays due.
+-- A sweep that was made due while the pass ran stays due, and begins anew.
 update regrow.sweeps s
-set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+set holder = null, until = null, last_holder = $2::text,
+  cursor = case when s.next_at > s.last_attempt_at then null else x.cursor end,
   next_at = case when s.next_at > s.last_attempt_at then s.next_at
     else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
   last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,

@@ -1,4 +1,4 @@
--- Free: ends the claims of holders that no longer live. Nothing happens before grace_until.
+-- Free: ends the claims and sweep turns of holders that no longer live. Nothing happens before grace_until.
 -- $1 lease in ms; negative: every holder is dead (a store that only one process can open)
 -- Returns the freed (job, key), and the number of worker rows removed on each row.
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
@@ -16,6 +16,10 @@ dead as materialized (
 ),
 removed as (
   delete from regrow.workers w using dead where w.id = dead.id
+),
+turns as (
+  update regrow.sweeps s set holder = null, until = null
+  where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
 lost as materialized (
   select l.job, l.key from regrow.ledger l

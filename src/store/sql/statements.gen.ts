@@ -82,7 +82,8 @@ select a.key,
     when f.id is null then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
   endTurn: `update regrow.sweeps s
-set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+set holder = null, until = null, last_holder = $2::text,
+  cursor = case when s.next_at > s.last_attempt_at then null else x.cursor end,
   next_at = case when s.next_at > s.last_attempt_at then s.next_at
     else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
   last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
@@ -113,6 +114,10 @@ dead as materialized (
 ),
 removed as (
   delete from regrow.workers w using dead where w.id = dead.id
+),
+turns as (
+  update regrow.sweeps s set holder = null, until = null
+  where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
 lost as materialized (
   select l.job, l.key from regrow.ledger l
@@ -179,7 +184,10 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   (select count(*) from regrow.ledger l where l.holder = w.id)::int as running
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
-  leave: `delete from regrow.workers where id = $1::text`,
+  leave: `with turns as (
+  update regrow.sweeps set holder = null, until = null where holder = $1::text
+)
+delete from regrow.workers where id = $1::text`,
   listPauses: `select p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
 from regrow.pauses p cross join (select regrow.clock() as at) env
@@ -193,7 +201,9 @@ where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
 order by l.job, l.key
 limit $4::int`,
   makeDue: `update regrow.sweeps set next_at = regrow.clock(), cursor = null
-where job in (select jsonb_array_elements_text($1::text::jsonb))
+where job in (
+  select s.job from regrow.sweeps s where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update
+)
 returning job`,
   pause: `with env as materialized (
   select regrow.clock() as at, regrow.clock() + make_interval(secs => $4::float8 / 1000) as until
@@ -381,7 +391,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at or not exists (select 1 from regrow.workers w where w.id = s.holder))
+  where (s.holder is null or s.until <= env.at)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
   order by s.next_at, s.job
   limit $4::int

@@ -1,7 +1,7 @@
 -- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
 -- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
 -- Returns every job asked for: won, term, cursor, wait_ms until it is due.
--- The turn of a holder that was freed is anybody's at once.
+-- The turn of a dead worker is ended with its claims, by free.
 -- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn.
 with env as materialized (
   select regrow.clock() as at
@@ -11,7 +11,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at or not exists (select 1 from regrow.workers w where w.id = s.holder))
+  where (s.holder is null or s.until <= env.at)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
   order by s.next_at, s.job
   limit $4::int
