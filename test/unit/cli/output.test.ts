@@ -1,0 +1,53 @@
+// What people see: nothing that moves the cursor, nothing that holds a secret.
+import { expect, test } from 'vitest'
+import { failureOf } from '../../../src/cli/failure.ts'
+import { brief, relative, table, visible } from '../../../src/cli/output.ts'
+import { RegrowError } from '../../../src/index.ts'
+
+const plain = { dim: (text: string) => text } as Parameters<typeof table>[0]
+
+test('control characters of keys and errors are shown, not obeyed', () => {
+  expect(visible('a\u001b[2Jb\r\n\u0007ä')).toBe('a\\x1b[2Jb\\x0d\\x0a\\x07ä')
+  expect(brief('first\nsecond')).toBe('first')
+  expect(brief('x'.repeat(100), 10)).toBe(`${'x'.repeat(9)}…`)
+  expect(brief(null)).toBe('')
+})
+
+test('columns of numbers stand to the right, texts to the left', () => {
+  expect(
+    table(
+      plain,
+      ['job', 'seen'],
+      [
+        ['a', '5'],
+        ['long.name', '1000'],
+      ],
+    ),
+  ).toBe(['job        seen', 'a             5', 'long.name  1000'].join('\n'))
+})
+
+test('times are told from the clock of the store', () => {
+  const at = new Date('2030-01-01T00:00:00Z')
+  expect(relative(new Date('2029-12-31T23:58:30Z'), at)).toBe('1m 30s ago')
+  expect(relative(new Date('2030-01-01T00:00:05Z'), at)).toBe('in 5s')
+  expect(relative(null, at)).toBe('never')
+})
+
+test('an error is told without secrets, whoever threw it', () => {
+  const hinted = new RegrowError('x', 'cannot reach postgres://u:secret@h/d', 'set token=abc')
+  expect(failureOf(hinted)).toEqual({
+    code: 'x',
+    message: 'cannot reach postgres://u:[redacted]@h/d',
+    hint: 'set token=[redacted]',
+  })
+  const foreign = Object.assign(new Error('m\n  → do'), { name: 'RegrowError', code: 'y', hint: 'do' })
+  expect(failureOf(foreign)).toEqual({ code: 'y', message: 'm', hint: 'do' })
+  expect(failureOf('postgres://u:secret@h').message).toBe('postgres://u:[redacted]@h')
+  const refused = Object.assign(new AggregateError([new Error('connect A'), new Error('connect B')], ''), {
+    code: 'ECONNREFUSED',
+  })
+  expect(failureOf(refused)).toMatchObject({
+    message: 'connect A; connect B',
+    hint: expect.stringContaining('Nothing listens'),
+  })
+})
