@@ -1,13 +1,13 @@
 // What the reader (or, half-way, the demo itself) destroys, and how long it takes to grow back.
-import type { Fleet } from './fleet.ts'
+import type { Member } from './fleet.ts'
 import type { Place } from './place.ts'
 
 /** One wipe or one kill: the keys it struck, and when they started again. */
-export interface Loss {
+interface Loss {
   readonly kind: 'wipe' | 'kill'
   readonly at: number
   readonly struck: number
-  /** Struck keys that have not started again. Some never will: their work was done when the hint was destroyed. */
+  /** Struck keys that have not started again. Some never will: a hint may outlive its work, and only it was destroyed. */
   readonly missing: Set<string>
   firstStartMs?: number
   lastStartMs?: number
@@ -15,18 +15,21 @@ export interface Loss {
 
 export class Damage {
   readonly #place: Place
-  readonly #fleet: Fleet
   readonly #say: (line: string) => void
-  readonly losses: Loss[] = []
+  readonly #losses: Loss[] = []
 
-  constructor(place: Place, fleet: Fleet, say: (line: string) => void) {
+  constructor(place: Place, say: (line: string) => void) {
     this.#place = place
-    this.#fleet = fleet
     this.#say = say
   }
 
   count(kind: Loss['kind']): number {
-    return this.losses.filter((loss) => loss.kind === kind).length
+    return this.#losses.filter((loss) => loss.kind === kind).length
+  }
+
+  /** True when a key whose hint was wiped has started again. */
+  get regrown(): boolean {
+    return this.#losses.some(({ kind, firstStartMs }) => kind === 'wipe' && firstStartMs !== undefined)
   }
 
   async wipe(): Promise<void> {
@@ -39,40 +42,36 @@ export class Damage {
     )
   }
 
-  kill(): void {
-    const killed = this.#fleet.kill()
-    if (killed) this.#add('kill', killed.keys)
-    this.#say(
-      killed
-        ? `KILLED worker ${killed.number} with ${killed.keys.length} running`
-        : 'no worker is up just now: nothing to kill',
-    )
+  /** A worker died, by the reader's hand or otherwise. */
+  died({ number, running, worker }: Member): void {
+    this.#add('kill', [...running])
+    this.#say(`KILLED worker ${number} (${worker?.killing}) with ${running.size} running`)
   }
 
   /** A handler started somewhere: is it one that was struck? */
   started(key: string): void {
-    for (const loss of this.losses) {
+    for (const loss of this.#losses) {
       if (!loss.missing.delete(key)) continue
       loss.lastStartMs = performance.now() - loss.at
       if (loss.firstStartMs !== undefined) continue
       loss.firstStartMs = loss.lastStartMs
-      const what = loss.kind === 'wipe' ? 'the first wiped key' : "the first of the dead worker's keys"
-      this.#say(`${what} starts again after ${seconds(loss.firstStartMs)}`)
+      const what = loss.kind === 'wipe' ? 'first regrown start' : "first start of the dead worker's keys"
+      this.#say(`${what} ${seconds(loss.firstStartMs)} after the ${loss.kind}`)
     }
   }
 
   /** One line for each loss, for the end. */
   summary(): string[] {
-    return this.losses.map(({ kind, struck, missing, firstStartMs, lastStartMs }) => {
-      const what = kind === 'wipe' ? `wipe: ${struck} hints destroyed` : `kill: ${struck} running`
-      if (firstStartMs === undefined) return `${what}, none of them had to start again`
-      const times = `first start after ${seconds(firstStartMs)}, last after ${seconds(lastStartMs ?? firstStartMs)}`
-      return `${what}, ${struck - missing.size} regrown, ${times}`
+    return this.#losses.map(({ kind, struck, missing, firstStartMs, lastStartMs }) => {
+      const what = `${kind}: ${struck} ${kind === 'wipe' ? 'hints destroyed' : 'runs cut off'}`
+      if (firstStartMs === undefined || lastStartMs === undefined) return `${what}, none of them had to start again`
+      const times = `first after ${seconds(firstStartMs)}, last after ${seconds(lastStartMs)}`
+      return `${what}, ${struck - missing.size} started again: ${times}`
     })
   }
 
   #add(kind: Loss['kind'], keys: readonly string[]): void {
-    this.losses.push({ kind, at: performance.now(), struck: keys.length, missing: new Set(keys) })
+    this.#losses.push({ kind, at: performance.now(), struck: keys.length, missing: new Set(keys) })
   }
 }
 

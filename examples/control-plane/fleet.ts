@@ -4,6 +4,7 @@ import { identity, type Place, type StartedWorker, type WorkerNews } from './pla
 /** One worker as the screen shows it. */
 export interface Member {
   readonly number: number
+  /** What it is running, each as `job key`. */
   readonly running: Set<string>
   state: 'starting' | 'working' | 'killed'
   worker?: StartedWorker
@@ -14,52 +15,71 @@ const replaceAfterMs = 2_000
 export class Fleet {
   readonly #place: Place
   readonly #hear: (news: WorkerNews) => void
-  readonly #replacing = new Set<NodeJS.Timeout>()
+  readonly #died: (member: Member) => void
+  #made = 0
+  #stopping = false
   readonly members: Member[] = []
+  /** Workers that died or were just killed. */
+  deaths = 0
 
-  constructor(place: Place, hear: (news: WorkerNews) => void) {
+  constructor(place: Place, hear: (news: WorkerNews) => void, died: (member: Member) => void) {
     this.#place = place
     this.#hear = hear
+    this.#died = died
   }
 
   async start(count: number): Promise<void> {
-    await Promise.all(Array.from({ length: count }, () => this.#add()))
+    for (let i = 0; i < count; i++) this.members.push(this.#newMember())
+    await Promise.all(this.members.map((member) => this.#bringUp(member)))
   }
 
-  /** Kills the busiest worker; returns it, and what it was running. */
-  kill(): { number: number; keys: string[] } | undefined {
+  /** Kills the busiest worker; false when none is up. */
+  kill(): boolean {
     const working = this.members.filter(({ state }) => state === 'working')
     const busiest = working.sort((a, b) => b.running.size - a.running.size)[0]
-    if (!busiest) return undefined
-    busiest.state = 'killed'
+    if (!busiest) return false
+    this.#bury(busiest)
     busiest.worker?.kill()
-    const timer = setTimeout(() => {
-      this.#replacing.delete(timer)
-      this.members.splice(this.members.indexOf(busiest), 1)
-      void this.#add()
-    }, replaceAfterMs)
-    this.#replacing.add(timer)
-    return { number: busiest.number, keys: [...busiest.running] }
+    return true
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.#replacing) clearTimeout(timer)
+    this.#stopping = true
     const working = this.members.filter(({ state }) => state === 'working')
     await Promise.all(working.map(({ worker }) => worker?.stop()))
   }
 
-  #count = 0
+  #newMember(): Member {
+    return { number: ++this.#made, running: new Set(), state: 'starting' }
+  }
 
-  async #add(): Promise<void> {
-    const member: Member = { number: ++this.#count, running: new Set(), state: 'starting' }
-    this.members.push(member)
-    member.worker = await this.#place.startWorker((news) => {
-      // A dead worker tells nothing.
-      if (member.state === 'killed') return
+  async #bringUp(member: Member): Promise<void> {
+    const worker = await this.#place.startWorker((news) => {
       if (news.kind === 'started') member.running.add(identity(news))
       else member.running.delete(identity(news))
       this.#hear(news)
     })
-    member.state = 'working'
+    Object.assign(member, { worker, state: 'working' })
+    void worker.ended.then(() => {
+      if (this.#stopping) return
+      if (member.state !== 'killed') this.#bury(member)
+      this.#died(member)
+      this.#replace(member)
+    })
+  }
+
+  #bury(member: Member): void {
+    member.state = 'killed'
+    this.deaths++
+  }
+
+  #replace(dead: Member): void {
+    setTimeout(() => {
+      if (this.#stopping) return
+      const member = this.#newMember()
+      this.members.splice(this.members.indexOf(dead), 1, member)
+      // One that does not come up is another one to replace.
+      this.#bringUp(member).catch(() => this.#replace(member))
+    }, replaceAfterMs)
   }
 }

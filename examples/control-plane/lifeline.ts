@@ -3,31 +3,28 @@
 import type { QueueDriver, StoreDriver } from 'regrow'
 
 type Method = (...args: unknown[]) => unknown
-type Work<T> = (tx: T) => Promise<unknown>
 
 export class Lifeline {
-  readonly #death: Promise<never>
-  #dead = false
+  #cut = false
   /** From now on silence. */
   cut: () => void = () => {}
-
-  constructor() {
-    this.#death = new Promise((_, reject) => {
-      this.cut = () => {
-        this.#dead = true
-        reject(new Error('this worker was abandoned'))
-      }
-    })
-    this.#death.catch(() => {})
-  }
+  /** Resolves when the line was cut. */
+  readonly ended = new Promise<void>((resolve) => {
+    this.cut = () => {
+      this.#cut = true
+      resolve()
+    }
+  })
 
   store(driver: StoreDriver): StoreDriver {
     const open: StoreDriver['open'] = async (around) => {
       const opened = await driver.open(around)
-      // What a dead process left open the database rolls back; here somebody has to do it.
-      const transaction = (work: Work<never>) =>
-        opened.store.transaction((tx) => Promise.race([work(tx as never), this.#death]))
-      return { ...opened, store: this.#through({ ...opened.store, transaction } as typeof opened.store) }
+      // What a dead process left open the database rolls back. Here the transaction has to fail, or it would stay open.
+      const failed = this.ended.then(() => Promise.reject(new Error('this worker was abandoned')))
+      failed.catch(() => {})
+      const transaction: typeof opened.store.transaction = (work) =>
+        opened.store.transaction((tx) => Promise.race([work(tx), failed]))
+      return { ...opened, store: this.#through({ ...opened.store, transaction }) }
     }
     return { ...driver, open }
   }
@@ -41,23 +38,22 @@ export class Lifeline {
     return new Proxy(port, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name)
-        if (typeof value === 'function')
-          return (...args: unknown[]) => this.#call(() => (value as Method).apply(target, args))
-        return isPort(value) ? this.#through(value) : value
+        if (typeof value !== 'function') return isObject(value) ? this.#through(value) : value
+        return (...args: unknown[]) => this.#call(() => (value as Method).apply(target, args))
       },
     })
   }
 
   #call(method: () => unknown): unknown {
-    if (this.#dead) return silence
+    if (this.#cut) return silence
     const answer = method()
-    if (answer instanceof Promise) return this.#unlessDead(answer)
-    return isPort(answer) ? this.#through(answer) : answer
+    if (answer instanceof Promise) return this.#unlessCut(answer)
+    return isObject(answer) ? this.#through(answer) : answer
   }
 
-  async #unlessDead(answer: Promise<unknown>): Promise<unknown> {
+  async #unlessCut(answer: Promise<unknown>): Promise<unknown> {
     const [outcome] = await Promise.allSettled([answer])
-    if (this.#dead) return silence
+    if (this.#cut) return silence
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   }
@@ -65,4 +61,4 @@ export class Lifeline {
 
 const silence = new Promise<never>(() => {})
 
-const isPort = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -39,4 +39,9 @@ if (asked) {
 console.log(`regrow demo: ${postgres ? 'on your Postgres' : 'starting Postgres inside this process, a few seconds'}`)
 // After the first line: what follows takes a while to load.
 const { demo } = await import('./demo.ts')
-process.exit(await demo({ seconds, postgresUrl: postgres }))
+const code = await demo({ seconds, postgresUrl: postgres }).catch((error: Error & { code?: string }) => {
+  console.error(`The demo could not go on: ${error.message || error.code}`)
+  return 1
+})
+// Abandoned workers would keep the process alive.
+process.exit(code)

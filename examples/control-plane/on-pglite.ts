@@ -18,8 +18,9 @@ export async function onPglite(): Promise<Place> {
   return {
     app,
     remarks: [
-      'Postgres (PGlite) and the queue are in this process, and so are the workers: killing one',
-      'abandons it, its calls go nowhere. With --postgres URL workers are processes, and k is kill -9.',
+      'Postgres (PGlite), the queue and the workers are all in this process: a killed',
+      'worker is an abandoned one, whose calls go nowhere from then on. With',
+      '--postgres URL workers are processes, and a kill is kill -9.',
     ],
     query: (text, params) => db.query(text, params),
     async startWorker(tell) {
@@ -29,7 +30,7 @@ export async function onPglite(): Promise<Place> {
       listen(app, tell)
       const worker = app.work({ concurrency })
       await worker.ready
-      return { kill: () => line.cut(), stop: () => worker.stop() }
+      return { killing: 'abandoned', kill: line.cut, ended: line.ended, stop: () => worker.stop() }
     },
     hints: async () => present.size,
     wipe,

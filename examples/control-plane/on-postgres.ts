@@ -30,21 +30,18 @@ export async function onPostgres(url: string): Promise<Place> {
     async startWorker(tell) {
       const child = fork(new URL('./worker.ts', import.meta.url), { env: { ...process.env, REGROW_DEMO_URL: url } })
       children.add(child)
-      const gone = new Promise<void>((resolve) =>
-        child.once('exit', () => {
-          children.delete(child)
-          resolve()
-        }),
-      )
+      const ended = new Promise<void>((resolve) => child.once('exit', () => resolve(void children.delete(child))))
       await new Promise<void>((resolve, reject) => {
         child.once('exit', (code) => reject(new Error(`a worker process ended with code ${code} before it was ready`)))
         child.on('message', (message: WorkerNews | 'ready') => (message === 'ready' ? resolve() : tell(message)))
       })
       return {
-        kill: () => child.kill('SIGKILL'),
-        async stop() {
+        killing: `kill -9 ${child.pid}`,
+        kill: () => void child.kill('SIGKILL'),
+        ended,
+        stop() {
           if (child.connected) child.disconnect()
-          await gone
+          return ended
         },
       }
     },

@@ -9,8 +9,12 @@ export type WorkerNews =
   | { readonly kind: 'settled'; readonly job: string; readonly key: string; readonly state: string }
 
 export interface StartedWorker {
+  /** What a kill is here: `kill -9` and the pid, or `abandoned`. */
+  readonly killing: string
   /** Ends it without any good-bye. */
   kill(): void
+  /** Resolves when it has ended, however that came about. */
+  readonly ended: Promise<void>
   stop(): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** A database that the cloud refuses, however often it is asked: the poison row. */
-export const poisonId = '00000000-0000-4000-8000-00000badda7a'
+export const poisonId = 'badda7a0-0000-4000-8000-000000000000'
 
 interface CallOptions {
   /** The same in each attempt: a real cloud would create one database for it, not two. */
@@ -13,7 +13,7 @@ interface CallOptions {
 export const cloud = {
   async createDatabase(id: string, { signal }: CallOptions): Promise<void> {
     await latency(100, 300, signal)
-    if (id === poisonId) throw new Error('422: there is no region "atlantis"')
+    if (id === poisonId) throw new Error('422: no region "atlantis"')
   },
   async backUp(_policy: bigint, { signal }: CallOptions): Promise<void> {
     await latency(50, 250, signal)

@@ -1,12 +1,12 @@
 // What the reader sees: on a terminal a table that is rewritten in place, elsewhere a plain line every few seconds.
 // Lines of what happened stay above the table.
-import colors from 'picocolors'
 import { seconds } from './damage.ts'
 import type { Member } from './fleet.ts'
 import { type JobTally, total } from './tally.ts'
 
 export interface Picture {
   readonly elapsedMs: number
+  readonly timeMs: number
   readonly phase: string
   readonly tally: readonly JobTally[]
   /** Runs that failed and were tried again, by job. */
@@ -19,25 +19,27 @@ export interface Screen {
   /** A line that stays. */
   say(line: string): void
   show(picture: Picture): void
+  /** Nothing is written after this. */
   close(): void
 }
 
 /** One line every two seconds. */
-export function plainLines(write: (text: string) => void): Screen {
+export function plainLines(out: NodeJS.WriteStream): Screen {
   let shownAt = Number.NEGATIVE_INFINITY
+  let closed = false
+  const say = (line: string) => void (closed || out.write(`${line}\n`))
   return {
-    say: (line) => write(`${line}\n`),
-    show({ elapsedMs, phase, tally, retried, hints }) {
+    say,
+    show({ elapsedMs, tally, retried, hints }) {
       if (elapsedMs - shownAt < 2_000) return
       shownAt = elapsedMs
-      const counts = (['rows', 'done', 'running', 'waiting', 'quarantined'] as const).map(
-        (column) => `${column} ${total(tally, column)}`,
-      )
-      write(
-        `${seconds(elapsedMs).padStart(7)}  ${phase}: ${counts.join(', ')}, retried ${sum(retried)}, hints ${hints}\n`,
-      )
+      const counts = (['rows', 'done', 'running', 'waiting'] as const).map((name) => `${name} ${total(tally, name)}`)
+      const others = `retried ${sum(retried)}, quarantined ${total(tally, 'quarantined')}, hints ${hints}`
+      say(`${seconds(elapsedMs).padStart(7)}  ${counts.join(', ')}, ${others}`)
     },
-    close() {},
+    close() {
+      closed = true
+    },
   }
 }
 
@@ -45,13 +47,15 @@ export function plainLines(write: (text: string) => void): Screen {
 export function liveTable(out: NodeJS.WriteStream, keys: string): Screen {
   let height = 0
   let last: Picture | undefined
-  const erase = () => (height > 0 ? `\x1b[${height}A\x1b[J` : '')
+  let closed = false
   const draw = (above: string) => {
-    // One column is left free: a full line would wrap and make the table higher than it counts.
-    const lines = last ? table(last, keys).map((line) => cut(line, Math.min(out.columns || 80, 80) - 1)) : []
-    const shown = lines.slice(0, Math.max(0, (out.rows || 24) - 2))
-    out.write(`${erase()}${above}${shown.map((line) => `${line}\n`).join('')}`)
-    height = shown.length
+    if (closed) return
+    // One column is left free: a full line would wrap, and the table would be higher than it counts.
+    const width = (out.columns || 80) - 1
+    const lines = last ? table(last, keys).slice(0, Math.max(0, (out.rows || 24) - 2)) : []
+    const erase = height > 0 ? `\x1b[${height}A\x1b[J` : ''
+    out.write(`${erase}${above}${lines.map((line) => `${line.slice(0, width)}\n`).join('')}`)
+    height = lines.length
   }
   out.write('\x1b[?25l')
   return {
@@ -62,34 +66,33 @@ export function liveTable(out: NodeJS.WriteStream, keys: string): Screen {
     },
     close() {
       last = undefined
-      out.write(`${erase()}\x1b[?25h`)
-      height = 0
+      draw('\x1b[?25h')
+      closed = true
     },
   }
 }
 
 const columns = ['rows', 'done', 'running', 'waiting', 'retried', 'quarantined'] as const
 
-function table({ elapsedMs, phase, tally, retried, hints, members }: Picture, keys: string): string[] {
-  const row = (name: string, cells: readonly (string | number)[]) =>
-    `  ${name.padEnd(16)}${cells.map((cell, i) => String(cell).padStart(i === 5 ? 13 : 9)).join('')}`
+function table({ elapsedMs, timeMs, phase, tally, retried, hints, members }: Picture, keys: string): string[] {
+  const row = (name: string, cells: readonly unknown[]) =>
+    `  ${name.padEnd(16)}${cells.map((cell, i) => String(cell).padStart(i < 5 ? 9 : 13)).join('')}`
   const workers = members.map(({ number, state, running }) =>
     state === 'working' ? `${number}: ${running.size} running` : `${number}: ${state}`,
   )
   return [
     '',
-    row(`${seconds(elapsedMs)} ${phase}`.padEnd(16), columns).replace(/^ {2}/, colors.reset('  ')),
+    `  ${seconds(elapsedMs)} of ${seconds(timeMs)}, ${phase}`,
+    row('', columns),
     ...tally.map((each) => {
       const cells = columns.map((column) => (column === 'retried' ? (retried.get(each.job) ?? 0) : each[column]))
       return row(each.job.replace(/^demo\./, ''), cells)
     }),
-    `  ${'queue'.padEnd(16)}${String(hints).padStart(9)} hints ${'▪'.repeat(Math.min(44, Math.ceil(hints / 4)))}`,
-    `  ${'workers'.padEnd(17)}${workers.join('   ')}`,
+    `${row('queue', [hints])} hints  ${'▪'.repeat(Math.min(42, Math.ceil(hints / 4)))}`,
+    `  ${'workers'.padEnd(20)}${workers.join('   ')}`,
     '',
     `  ${keys}`,
   ]
 }
-
-const cut = (line: string, width: number): string => (line.length <= width ? line : line.slice(0, width))
 
 const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0)

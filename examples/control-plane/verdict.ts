@@ -1,5 +1,5 @@
-// The end: what the database says became of everything that was promised. Lost is what nobody finished, nobody runs and
-// nobody put aside, a good while after the last sign-up.
+// The end: what the database says became of everything that was promised. Lost is what nobody has finished or put aside,
+// though all workers had the time to.
 import type { Customers } from './customers.ts'
 import type { Damage } from './damage.ts'
 import type { Place } from './place.ts'
@@ -15,40 +15,37 @@ export async function verdict(show: {
 }): Promise<{ code: number; lines: string[] }> {
   const { place, customers, damage, retried, quit } = show
   const tally = await readTally(place.query)
-  const [wipes, kills] = [damage.count('wipe'), damage.count('kill')]
+  const count = (column: 'rows' | 'done' | 'quarantined') => `${column} ${total(tally, column)}`
   // All workers have stopped: a claim that is left belongs to nobody.
   const lost = total(tally, 'waiting') + total(tally, 'running')
   const doubled = total(tally, 'doubled')
-  const regrown = damage.losses.some(({ kind, firstStartMs }) => kind === 'wipe' && firstStartMs !== undefined)
+  const retries = [...retried.values()].reduce((sum, times) => sum + times, 0)
+  const [wipes, kills] = [damage.count('wipe'), damage.count('kill')]
 
-  const faults = [
-    ...(lost > 0 ? [`${lost} rows are still waiting although nothing has finished for 20 s`] : []),
-    ...(doubled > 0 ? [`${doubled} effects were written twice`] : []),
-    ...(!quit && !regrown ? ['no key whose hint was wiped was seen to start again'] : []),
-    ...(!quit && kills === 0 ? ['no worker was killed'] : []),
-  ]
-  const retries = [...retried.values()].reduce((sum, count) => sum + count, 0)
-  const [rows, done, quarantined] = (['rows', 'done', 'quarantined'] as const).map((column) => total(tally, column))
+  const faults: string[] = []
+  if (lost > 0) faults.push(`${lost} rows are still waiting, and nothing has finished for a long time`)
+  if (doubled > 0) faults.push(`${doubled} effects were written twice`)
+  if (!quit && wipes === 0) faults.push('the queue was never wiped: it was empty all the time')
+  if (!quit && wipes > 0 && !damage.regrown) faults.push('no key whose hint was wiped was seen to start again')
+  if (!quit && kills === 0) faults.push('no worker was killed')
   return {
     code: faults.length === 0 ? 0 : 1,
     lines: [
       '',
       ...damage.summary(),
-      `not enqueued on purpose: ${customers.neverEnqueued} of ${customers.signedUp} databases, and all backups; the sweep found them`,
+      `enqueued by nobody: ${customers.neverEnqueued} of ${customers.signedUp} databases, and all backups`,
       ...(await quarantine(place)),
       ...faults.map((fault) => `FAULT: ${fault}`),
       '',
-      `rows ${rows}, done ${done}, retried ${retries}, quarantined ${quarantined}, wipes ${wipes}, kills ${kills}, lost ${lost}`,
+      `${count('rows')}, ${count('done')}, retried ${retries}, ${count('quarantined')}, wipes ${wipes}, kills ${kills}, lost ${lost}`,
     ],
   }
 }
 
 async function quarantine(place: Place): Promise<string[]> {
   const { rows } = await place.query(
-    `select job, key, failures, split_part(error, chr(10), 1) as error from regrow.ledger
-     where state = 'quarantined' and job like 'demo.%' order by job, key`,
+    `select substr(job, 6) as job, left(key, 8) as key, failures, substring(error from '^(?:Error: )?([^\\n]*)') as error
+     from regrow.ledger where state = 'quarantined' and job like 'demo.%' order by job, key`,
   )
-  return rows.map(
-    ({ job, key, failures, error }) => `in quarantine after ${failures} failures: ${job} ${key}: ${error}`,
-  )
+  return rows.map(({ job, key, failures, error }) => `quarantine: ${job} ${key}, ${failures} failures: ${error}`)
 }
