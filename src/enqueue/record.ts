@@ -5,6 +5,7 @@ import { milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import { type Random, timeOrderedUuid } from '../base/random.ts'
 import type { EnqueueInputOptions } from '../job/declaration.ts'
+import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import type { IntentRow } from '../store/intents.ts'
 
@@ -59,9 +60,4 @@ async function jsonOf(job: Job, input: unknown): Promise<string> {
       'Postgres cannot store it in JSON. Remove it.',
     )
   return json
-}
-
-function issueText(issue: StandardSchemaV1.Issue): string {
-  const path = issue.path?.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-  return path ? `${path}: ${issue.message}` : issue.message
 }

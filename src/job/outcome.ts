@@ -1,5 +1,5 @@
 // What came of one run, and what that means for the ledger. Decided purely; the settle writes it.
-import { messageOf } from '../base/errors.ts'
+import { kindOf, messageOf } from '../base/errors.ts'
 import { type Random, spread } from '../base/random.ts'
 import { redact } from '../base/redact.ts'
 
@@ -38,10 +38,16 @@ export type Settlement =
     }
 
 /** A different non-null version is new work: the failures of the old one do not count against it. */
-export function priorFailures(history: History): { failures: number; crashes: number } {
+function priorFailures(history: History): { failures: number; crashes: number } {
   const renewed =
     history.version !== null && history.ledgerVersion !== null && history.version !== history.ledgerVersion
   return renewed ? { failures: 0, crashes: 0 } : { failures: history.failures, crashes: history.crashes }
+}
+
+/** The number of this run, from 1: what failed and what crashed before, plus this one. */
+export function attemptOf(history: History): number {
+  const { failures, crashes } = priorFailures(history)
+  return failures + crashes + 1
 }
 
 export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Random): Settlement {
@@ -52,7 +58,7 @@ export function decide(history: History, outcome: Outcome, policy: RetryPolicy, 
     case 'again':
       return { state: 'retrying', ...prior, retryMs: outcome.inMs, error: null }
     case 'quarantine':
-      return { state: 'quarantined', ...prior, retryMs: 0, error: storable(outcome.reason) }
+      return { state: 'quarantined', ...prior, retryMs: 0, error: storable(errorText(outcome.reason)) }
     case 'failure': {
       const failures = prior.failures + 1
       // S6: a poison row stops at its attempts.
@@ -70,10 +76,12 @@ export function backoffMs(policy: RetryPolicy, failures: number, random: Random)
 }
 
 const errorBytesMax = 8192
+/** More is not even looked at: a response body in a message would keep the process from beating. */
+const charactersRead = 65_536
 
 /** Error text as it may be stored: without secrets, without NUL, at most 8 KiB. */
 export function storable(text: string): string {
-  const clean = redact(text).replaceAll('\0', '').toWellFormed()
+  const clean = redact(text.slice(0, charactersRead)).replaceAll('\0', '').toWellFormed()
   const bytes = Buffer.from(clean)
   return bytes.length <= errorBytesMax
     ? clean
@@ -83,17 +91,14 @@ export function storable(text: string): string {
         .replace(/\uFFFD$/, '')}…`
 }
 
+/** The text of anything thrown. A settle must not fail of what a handler throws, so this never does. */
 function errorText(error: unknown): string {
-  if (!(error instanceof Error))
-    return typeof error === 'string' ? error : `Thrown, but not an Error: ${describe(error)}`
-  const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause)}`
-  return `${error.stack ?? messageOf(error)}${cause}`
-}
-
-function describe(value: unknown): string {
+  if (typeof error === 'string') return error
   try {
-    return JSON.stringify(value) ?? String(value)
+    if (!(error instanceof Error)) return `Thrown, but not an Error: ${JSON.stringify(error) ?? String(error)}`
+    const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause)}`
+    return `${error.stack ?? messageOf(error)}${cause}`
   } catch {
-    return Object.prototype.toString.call(value)
+    return `Thrown, and without a text: ${kindOf(error)}`
   }
 }

@@ -3,7 +3,7 @@ import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import { log } from '../base/log.ts'
 import type { Context, ManyContext, Transaction } from '../job/handler.ts'
-import { type Outcome, priorFailures } from '../job/outcome.ts'
+import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ready } from './batch.ts'
 import type { Transact } from './transact.ts'
 
@@ -25,13 +25,12 @@ export function abort(state: RunState, reason: Error): void {
 
 export function contextOfOne(transact: Transact, state: RunState): Context {
   const entry = state.entries[0] as Ready
-  const prior = priorFailures(entry)
   return {
     ...shared(transact, state),
     get signal() {
       return signalOf(state)
     },
-    attempt: prior.failures + prior.crashes + 1,
+    attempt: attemptOf(entry),
     get idempotencyKey() {
       return idempotencyKey(entry)
     },

@@ -64,9 +64,14 @@ export class Intake {
     for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
       const handler = this.#handlers.get(name)
       if (!handler) continue
-      const calls = handler.many ? 1 : batch.length
-      this.#ports.slots.take(calls)
-      this.#ports.through(handler, batch, calls)
+      // A batch is one call and has one slot; what was popped for all free slots may be several of them.
+      const size = handler.many ? handler.batchMax : batch.length
+      for (let at = 0; at < batch.length; at += size) {
+        const part = batch.slice(at, at + size)
+        const calls = handler.many ? 1 : part.length
+        this.#ports.slots.take(calls)
+        this.#ports.through(handler, part, calls)
+      }
     }
   }
 }

@@ -1,11 +1,12 @@
 // Upper arrow, step run: keys that may start in; runs that are over out. A handler's error never leaves this file.
 
 import type { Clock } from '../base/clock.ts'
-import { messageOf, RegrowError } from '../base/errors.ts'
+import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
-import type { Outcome } from '../job/outcome.ts'
+import { issueText } from '../job/issue-text.ts'
+import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ended, Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
 import { abort, contextOfMany, contextOfOne, type RunState } from './context.ts'
@@ -49,9 +50,9 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
   try {
     const values = []
     for (const entry of state.entries) values.push(await handlerValue(entry))
-    for (const { job, key, failures, crashes } of state.entries)
-      if (events.heard('job.started'))
-        events.emit('job.started', { job: job.name, key, attempt: failures + crashes + 1 })
+    if (events.heard('job.started'))
+      for (const entry of state.entries)
+        events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
     const value = handler.many ? values : values[0]
     const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
     await handler.run(value as never, ctx as never)
@@ -59,9 +60,12 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
   } catch (error) {
     for (const { job, key, take } of state.entries)
       if (state.settled.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
-    return { kind: 'failure', error }
+    // What ends because its worker stops is given back: nothing is counted.
+    return isStopping(state.aborted) ? { kind: 'again', inMs: 0 } : { kind: 'failure', error }
   }
 }
+
+const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
 /** The key in its own type, or the stored input, validated again: code may have changed since it was stored. */
 async function handlerValue({ job, key, input }: Ready): Promise<unknown> {
@@ -70,7 +74,7 @@ async function handlerValue({ job, key, input }: Ready): Promise<unknown> {
   if (!result.issues) return result.value
   throw new RegrowError(
     'bad_input',
-    `The stored input does not fit the schema: ${result.issues.map((issue) => messageOf(issue)).join('; ')}`,
+    `The stored input does not fit the schema: ${result.issues.map(issueText).join('; ')}`,
     'The schema changed after this intent was stored. Accept the old shape too, or drop the intent.',
   )
 }
