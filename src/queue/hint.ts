@@ -38,12 +38,13 @@ export const defaultBounds: QueueBounds = { maxHints: 50_000, maxDelayed: 1_000_
 
 /** Leaves a tenth of what is popped to the swept lane, so that fresh work cannot starve it; exact over small pops too. */
 export class OtherLane {
-  #owed = 0
+  /** In tenths of a hint: a sum of fractions would fall short of one. */
+  #owedTenths = 0
 
   share(limit: number): number {
-    this.#owed = Math.min(this.#owed + limit / 10, limit)
-    const share = Math.floor(this.#owed)
-    this.#owed -= share
+    this.#owedTenths = Math.min(this.#owedTenths + limit, 10 * limit)
+    const share = Math.floor(this.#owedTenths / 10)
+    this.#owedTenths -= 10 * share
     return share
   }
 }

@@ -1,0 +1,86 @@
+// The one door: it never throws, sends pages of 1,000, and counts everything that came in.
+import { expect, test } from 'vitest'
+import { RegrowError } from '../../../src/base/errors.ts'
+import { Events } from '../../../src/base/events.ts'
+import type { EventMap } from '../../../src/job/event-map.ts'
+import type { Hint, Pushed } from '../../../src/queue/hint.ts'
+import { lateDoor, pushDoor } from '../../../src/queue/push.ts'
+
+const hints = (count: number): Hint[] =>
+  Array.from({ length: count }, (_, i) => ({ job: 'a', key: `${i}`, delayMs: 0, fresh: false }))
+
+function world(answer: (page: readonly Hint[], call: number) => Pushed) {
+  const pages: (readonly Hint[])[] = []
+  const events = new Events<EventMap>()
+  const dropped: EventMap['hint.dropped'][] = []
+  events.on('hint.dropped', (detail) => dropped.push(detail))
+  const push = pushDoor(
+    {
+      async push(page) {
+        pages.push(page)
+        return answer(page, pages.length)
+      },
+    },
+    events,
+  )
+  return { push, pages, events, dropped }
+}
+const takesAll = (page: readonly Hint[]): Pushed => ({ added: page.length, merged: 0, dropped: 0 })
+
+test('many hints go in pages of 1,000', async () => {
+  const { push, pages } = world(takesAll)
+  expect(await push(hints(2_500))).toEqual({ added: 2_500, merged: 0, dropped: 0 })
+  expect(pages.map((page) => page.length)).toEqual([1_000, 1_000, 500])
+})
+
+test('a page that fails is dropped and told; the others are pushed', async () => {
+  const away = new Error('away')
+  const { push, dropped } = world((page, call) => {
+    if (call === 2) throw away
+    return takesAll(page)
+  })
+  expect(await push(hints(2_500))).toEqual({ added: 1_500, merged: 0, dropped: 1_000 })
+  expect(dropped).toEqual([{ count: 1_000, why: 'queue', error: away }])
+})
+
+test('what a full queue did not take is told', async () => {
+  const { push, dropped } = world(() => ({ added: 1, merged: 1, dropped: 3 }))
+  expect(await push(hints(5))).toEqual({ added: 1, merged: 1, dropped: 3 })
+  expect(dropped).toEqual([{ count: 3, why: 'full', error: null }])
+})
+
+test('of several hints of one key the fresh one goes, else the soonest; the others count as merged', async () => {
+  const { push, pages } = world(takesAll)
+  const hint = (delayMs: number, fresh: boolean, key = 'k', job = 'a'): Hint => ({ job, key, delayMs, fresh })
+  const given = [
+    hint(5, false),
+    hint(9, true),
+    hint(1, false),
+    hint(7, true),
+    hint(0, false, 'other'),
+    hint(3, false, 'k', 'b'),
+  ]
+  expect(await push(given)).toEqual({ added: 3, merged: 3, dropped: 0 })
+  expect(pages).toEqual([[hint(7, true), hint(0, false, 'other'), hint(3, false, 'k', 'b')]])
+})
+
+test('no hints, no call', async () => {
+  const { push, pages } = world(takesAll)
+  expect(await push([])).toEqual({ added: 0, merged: 0, dropped: 0 })
+  expect(pages).toEqual([])
+})
+
+test('a queue that cannot be opened drops hints like a broken one', async () => {
+  const { events, dropped } = world(takesAll)
+  const refused = new Error('connect ECONNREFUSED')
+  const push = lateDoor(() => Promise.reject(refused), events)
+  expect(await push(hints(2))).toEqual({ added: 0, merged: 0, dropped: 2 })
+  expect(dropped).toEqual([{ count: 2, why: 'queue', error: refused }])
+})
+
+test('a mistake of the user is thrown, not dropped', async () => {
+  const { events, dropped } = world(takesAll)
+  const push = lateDoor(() => Promise.reject(new RegrowError('not_migrated', 'x', 'y')), events)
+  await expect(push(hints(2))).rejects.toMatchObject({ code: 'not_migrated' })
+  expect(dropped).toEqual([])
+})

@@ -1,0 +1,58 @@
+// Time limits of runs: aborted at the timeout, given up 30 s later.
+import { expect, test } from 'vitest'
+import type { Outcome } from '../../../src/job/outcome.ts'
+import type { RunState } from '../../../src/worker/context.ts'
+import { Running } from '../../../src/worker/running.ts'
+import { VirtualClock } from '../../sim/virtual-clock.ts'
+
+async function world(timeoutMs: number) {
+  const clock = new VirtualClock()
+  const stuck: RunState[] = []
+  const running = new Running(clock, (state) => stuck.push(state))
+  const controller = new AbortController()
+  const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, aborted: undefined }
+  let end = () => {}
+  const over = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const given: Outcome[] = []
+  void running.begin(state, timeoutMs, clock.now(), over).then((outcome) => given.push(outcome))
+  const lookAt = async (ms: number) => {
+    await clock.pass(ms - clock.now())
+    running.look()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { running, stuck, state, signal: controller.signal, given, end, lookAt }
+}
+
+test('the signal aborts at the timeout, with a reason that says what to do', async () => {
+  const { signal, lookAt, given } = await world(10_000)
+  await lookAt(9_999)
+  expect(signal.aborted).toBe(false)
+  await lookAt(10_000)
+  expect(signal.reason).toMatchObject({ code: 'timeout', message: expect.stringContaining('timeout of 10s') })
+  await lookAt(39_999)
+  expect(given).toEqual([])
+})
+
+test('30 s after the abort the claim is given up as a failure, and the slot counts as stuck until the handler ends', async () => {
+  const { running, stuck, state, lookAt, given, end } = await world(10_000)
+  await lookAt(10_000)
+  await lookAt(40_000)
+  expect(given).toMatchObject([{ kind: 'failure', error: { code: 'timeout' } }])
+  expect(stuck).toEqual([state])
+  expect([running.size, running.stuckCount]).toEqual([0, 1])
+  await lookAt(90_000)
+  expect(stuck).toHaveLength(1)
+  end()
+  await lookAt(90_001)
+  expect(running.stuckCount).toBe(0)
+})
+
+test('a run that ends in time is forgotten', async () => {
+  const { running, signal, lookAt, end } = await world(10_000)
+  expect(running.size).toBe(1)
+  end()
+  await lookAt(50_000)
+  expect([running.size, running.stuckCount, signal.aborted]).toEqual([0, 0, false])
+})
