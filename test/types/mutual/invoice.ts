@@ -1,0 +1,13 @@
+// The other half of the circle.
+import { sql } from 'regrow'
+import { app } from './app.ts'
+import { order } from './order.ts'
+
+export const invoice = app.job('invoice.send', {
+  key: { order: 'uuid', number: 'int' },
+  pending: sql`select "order", number from invoices where sent is null`,
+})
+
+export const sendInvoice = invoice.handleMany(async (keys) => {
+  for (const key of keys) await order.enqueue(key.order, { jitter: '5m' })
+})
