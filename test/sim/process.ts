@@ -1,4 +1,5 @@
-// A process that can die at any port event: from then on none of its calls goes out, and none of its answers comes back.
+// A process that can die or freeze at any port event: from then on none of its calls goes out, and none of its answers
+// comes back; a frozen one goes on where it was when it is thawed.
 import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/driver.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
@@ -7,16 +8,20 @@ import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-const never = <T>() => new Promise<T>(() => {})
+const never = new Promise<never>(() => {})
 
 export class Process {
   readonly #clock: VirtualClock
   readonly #dieAt: number
+  /** Resolves when it dies or freezes, and when it is thawed. */
   readonly #death: Promise<void>
+  readonly #thawed: Promise<void>
   #die: () => void = () => {}
+  #thaw: () => void = () => {}
   events = 0
   dead = false
   lastEvent = ''
+  #woken = false
 
   /** Dies at its `dieAt`-th event; Infinity lives for ever. */
   constructor(clock: VirtualClock, dieAt: number) {
@@ -25,17 +30,27 @@ export class Process {
     this.#death = new Promise((resolve) => {
       this.#die = resolve
     })
+    this.#thawed = new Promise((resolve) => {
+      this.#thaw = resolve
+    })
   }
 
   /** One port event; true when the process is dead. */
   event(name: string): boolean {
     if (this.dead) return true
     this.events++
-    if (this.events < this.#dieAt) return false
+    if (this.events < this.#dieAt || this.#woken) return false
     this.dead = true
     this.lastEvent = name
     this.#die()
     return true
+  }
+
+  /** A frozen process goes on: its calls go out, its answers come in, its timers fire. */
+  thaw(): void {
+    this.dead = false
+    this.#woken = true
+    this.#thaw()
   }
 
   clock(): Clock {
@@ -43,17 +58,18 @@ export class Process {
     return {
       now: inner.now,
       wall: inner.wall,
-      gather: () => inner.gather().then(() => (this.dead ? never<void>() : undefined)),
-      sleep: (ms, signal) => inner.sleep(ms, signal).then(() => (this.dead ? never<void>() : undefined)),
+      gather: () => inner.gather().then(() => (this.dead ? this.#thawed : undefined)),
+      sleep: (ms, signal) => inner.sleep(ms, signal).then(() => (this.dead ? this.#thawed : undefined)),
     }
   }
 
   async #call<T>(name: string, work: () => Promise<T>): Promise<T> {
-    if (this.event(`${name} sent`)) return never()
+    if (this.event(`${name} sent`)) await this.#thawed
+    const answer = Promise.allSettled([work()])
     // What waits for an answer when the process dies waits no longer; time may move on without it.
-    const answer = await this.#clock.during(Promise.race([Promise.allSettled([work()]), this.#death]))
-    if (this.event(`${name} answered`) || !answer) return never()
-    const [outcome] = answer
+    await this.#clock.during(this.#woken ? answer : Promise.race([answer, this.#death]))
+    if (this.event(`${name} answered`)) await this.#thawed
+    const [outcome] = await answer
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   }
@@ -101,9 +117,10 @@ export class Process {
         const wrapped = this.port('queue', queue)
         // A pop waits on the clock: time must pass meanwhile.
         const pop: Queue['pop'] = async (request, signal) => {
-          if (this.event('queue.pop sent')) return never()
+          if (this.event('queue.pop sent')) await this.#thawed
           const popped = await queue.pop(request, signal)
-          return this.event('queue.pop answered') ? never() : popped
+          if (this.event('queue.pop answered')) await this.#thawed
+          return popped
         }
         return new Proxy(wrapped, {
           get: (target, property) => (property === 'pop' ? pop : Reflect.get(target, property)),
@@ -112,9 +129,9 @@ export class Process {
     }
   }
 
-  /** A transaction whose process dies is rolled back by the database. */
+  /** A transaction whose process dies or freezes is rolled back: the database ends the session. */
   #until<T>(work: () => Promise<T>): Promise<T> {
-    const death = this.#death.then(() => Promise.reject(new Error('the process died')))
+    const death = this.#death.then(() => (this.#woken ? never : Promise.reject(new Error('the session was ended'))))
     return Promise.race([work(), death])
   }
 }
