@@ -1,4 +1,6 @@
 // regrow/testing: what a driver has to keep, for authors of queues and stores. docs/testing.md shows how to run it.
 export type { QueueContext } from './queue/context.ts'
 export { type QueueSubject, queueCases, queueSuite } from './queue-suite.ts'
+export type { StoreContext } from './store/context.ts'
+export { type StoreSubject, storeCases, storeSuite } from './store-suite.ts'
 export type { Case, RunnableCase, Skip } from './suite.ts'

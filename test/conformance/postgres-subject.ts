@@ -1,8 +1,12 @@
-// Postgres as the suites want it: a migrated database, and the queue that a store brings along.
+// Postgres as the suites want it: a database of their own, a statement beside the store, and the queue that a store has.
+import pg from 'pg'
+import { afterAll, beforeAll } from 'vitest'
 import type { StoreDriver } from '../../src/backends/driver.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Queue } from '../../src/queue/queue.ts'
+import { type RunnableCase, storeSuite } from '../../src/testing/index.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 /** Brings regrow's tables into the database at `url`. */
 export async function migrated(url: string): Promise<void> {
@@ -22,5 +26,24 @@ export async function openQueue(driver: StoreDriver, surroundings: { clock: Cloc
       if (property === 'close') return () => (closing ??= target.close().then(() => store.close()))
       return typeof value === 'function' ? value.bind(target) : value
     },
+  })
+}
+
+/** The store suite on a fresh database; statements beside the store go straight to the server. */
+export function postgresStoreSuite(driver: (database: FreshDatabase) => StoreDriver): RunnableCase[] {
+  let database: FreshDatabase
+  let beside: pg.Client
+  beforeAll(async () => {
+    database = await freshDatabase('store')
+    beside = new pg.Client({ connectionString: database.url })
+    await beside.connect()
+  })
+  afterAll(async () => {
+    await beside.end()
+    await database.drop()
+  })
+  return storeSuite({
+    open: async () => (await driver(database).open({ clock: systemClock })).store,
+    query: (text, params = []) => beside.query(text, [...params]),
   })
 }

@@ -1,12 +1,16 @@
--- Free: ends the claims and sweep turns of holders that no longer live. Nothing happens before grace_until.
+-- Free: ends the claims and sweep turns of holders that no longer live. Nothing happens before grace_until,
+-- nor while nobody beats: a free that comes before the first beat after an outage would find everybody dead (M43).
 -- $1 lease in ms; negative: every holder is dead (a store that only one process can open)
 -- Returns the freed (job, key), and the number of worker rows removed on each row.
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
+-- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
+-- of the snapshot a holder who registered after it would look like nobody.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
-  select 1 from regrow.pulse p cross join env where env.at >= p.grace_until or env.all_dead
+  select 1 from regrow.pulse p cross join env
+  where env.all_dead or (env.at >= p.grace_until and p.beat_at >= env.at - env.lease / 2)
 ),
 dead as materialized (
   select w.id from regrow.workers w cross join env
@@ -21,10 +25,14 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
+strangers as materialized (
+  select distinct l.holder from regrow.ledger l
+  where l.holder is not null and exists (select 1 from open)
+    and not exists (select 1 from regrow.workers w where w.id = l.holder)
+),
 lost as materialized (
   select l.job, l.key from regrow.ledger l
-  where l.holder is not null and exists (select 1 from open)
-    and (l.holder in (select id from dead) or not exists (select 1 from regrow.workers w where w.id = l.holder))
+  where l.holder = any (array(select id from dead union all select holder from strangers))
   order by l.key collate "C", l.job
   for update of l skip locked
 ),
@@ -32,7 +40,8 @@ freed as (
   -- The first crash is free: the key starts again like any other. After that it waits a little longer each time.
   update regrow.ledger l
   set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
-    retry_at = case when l.crashes = 0 then l.retry_at else env.at + make_interval(secs => least(2 ^ l.crashes, 3600)) end
+    retry_at = case when l.crashes = 0 then l.retry_at
+      else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
   from lost cross join env where l.key = lost.key and l.job = lost.job
   returning l.job, l.key
 )

@@ -1,5 +1,5 @@
 // Intents in SQL.
-import type { SqlDatabase } from '../executor.ts'
+import type { SqlDatabase, SqlExecutor } from '../executor.ts'
 import type { Intents } from '../intents.ts'
 import { statements } from './statements.gen.ts'
 
@@ -11,13 +11,28 @@ export function sqlIntents(db: SqlDatabase): Intents {
           `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
       )
       const { rows } = await (tx ?? db).query(statements.recordIntents, [job, `[${list.join(',')}]`])
+      const uniqueKeys = new Map(intents.map(({ id, uniqueKey }) => [id, uniqueKey]))
+      const unseen = rows.flatMap(({ id, added, held_by }) => {
+        const uniqueKey = uniqueKeys.get(id as string) ?? null
+        return added || held_by !== id || uniqueKey === null ? [] : [uniqueKey]
+      })
+      const holders = unseen.length > 0 ? await uniqueHolders(tx ?? db, job, unseen) : new Map<string, string>()
       return rows.map((row) => ({
         id: row.id as string,
         added: row.added as boolean,
-        heldBy: row.held_by as string,
+        heldBy: holders.get(uniqueKeys.get(row.id as string) ?? '') ?? (row.held_by as string),
         paused: row.paused as boolean,
         waitMs: Math.max(0, Number(row.wait_ms)),
       }))
     },
   }
+}
+
+async function uniqueHolders(
+  db: SqlExecutor,
+  job: string,
+  uniqueKeys: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await db.query(statements.uniqueHolders, [job, JSON.stringify(uniqueKeys)])
+  return new Map(rows.map(({ unique_key, id }) => [unique_key as string, id as string]))
 }

@@ -104,7 +104,8 @@ cross join lateral (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
-  select 1 from regrow.pulse p cross join env where env.at >= p.grace_until or env.all_dead
+  select 1 from regrow.pulse p cross join env
+  where env.all_dead or (env.at >= p.grace_until and p.beat_at >= env.at - env.lease / 2)
 ),
 dead as materialized (
   select w.id from regrow.workers w cross join env
@@ -119,17 +120,22 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
+strangers as materialized (
+  select distinct l.holder from regrow.ledger l
+  where l.holder is not null and exists (select 1 from open)
+    and not exists (select 1 from regrow.workers w where w.id = l.holder)
+),
 lost as materialized (
   select l.job, l.key from regrow.ledger l
-  where l.holder is not null and exists (select 1 from open)
-    and (l.holder in (select id from dead) or not exists (select 1 from regrow.workers w where w.id = l.holder))
+  where l.holder = any (array(select id from dead union all select holder from strangers))
   order by l.key collate "C", l.job
   for update of l skip locked
 ),
 freed as (
   update regrow.ledger l
   set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
-    retry_at = case when l.crashes = 0 then l.retry_at else env.at + make_interval(secs => least(2 ^ l.crashes, 3600)) end
+    retry_at = case when l.crashes = 0 then l.retry_at
+      else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
   from lost cross join env where l.key = lost.key and l.job = lost.job
   returning l.job, l.key
 )
@@ -228,15 +234,15 @@ added as (
     case when at_ms is not null then to_timestamp(at_ms / 1000)
       when in_ms > 0 then regrow.clock() + make_interval(secs => in_ms / 1000) end,
     unique_key, regrow.clock()
-  from input order by id
+  from input order by unique_key collate "C", id
   on conflict do nothing
-  returning id
+  returning id, unique_key
 )
 select i.id::text as id, a.id is not null as added,
-  coalesce((select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id)::text as held_by,
+  coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id)::text as held_by,
   exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > regrow.clock())) as paused,
   coalesce(extract(epoch from to_timestamp(i.at_ms / 1000) - regrow.clock()) * 1000, i.in_ms, 0)::float8 as wait_ms
-from input i left join added a on a.id = i.id`,
+from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key`,
   register: `with pulse as (
   update regrow.pulse p
   set grace_until = case when p.beat_at < t.at - t.lease / 2 then t.at + t.lease else p.grace_until end, beat_at = t.at
@@ -404,8 +410,13 @@ won as (
   returning s.job, s.term, s.cursor
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
-  coalesce(extract(epoch from s.next_at - env.at) * 1000, 0)::float8 as wait_ms
+  coalesce(greatest(
+    extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
+    case when s.holder is not null then extract(epoch from s.until - env.at) end
+  ) * 1000, 0)::float8 as wait_ms
 from asked cross join env
 left join won on won.job = asked.job
 left join regrow.sweeps s on s.job = asked.job`,
+  uniqueHolders: `select unique_key, id::text as id from regrow.intents
+where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))`,
 } as const

@@ -1,6 +1,6 @@
 -- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
 -- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
--- Returns every job asked for: won, term, cursor, wait_ms until it is due.
+-- Returns every job asked for: won, term, cursor, wait_ms until this holder may have it: due, stood back, and free.
 -- The turn of a dead worker is ended with its claims, by free.
 -- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn.
 with env as materialized (
@@ -24,7 +24,10 @@ won as (
   returning s.job, s.term, s.cursor
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
-  coalesce(extract(epoch from s.next_at - env.at) * 1000, 0)::float8 as wait_ms
+  coalesce(greatest(
+    extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
+    case when s.holder is not null then extract(epoch from s.until - env.at) end
+  ) * 1000, 0)::float8 as wait_ms
 from asked cross join env
 left join won on won.job = asked.job
 left join regrow.sweeps s on s.job = asked.job

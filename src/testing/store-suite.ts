@@ -1,0 +1,95 @@
+// What every store has to keep, as cases: give it your driver and a database of its own, loop over what comes back.
+import { regrow, systemClock } from '../index.ts'
+import type { SqlExecutor } from '../store/executor.ts'
+import type { Store } from '../store/store.ts'
+import type { StoreContext } from './store/context.ts'
+import { intentsCases } from './store/intents.ts'
+import { keysCases } from './store/keys.ts'
+import { livingCases } from './store/living.ts'
+import { memoryCases } from './store/memory.ts'
+import { migrateCases } from './store/migrate.ts'
+import { pageCases } from './store/page.ts'
+import { releaseCases } from './store/release.ts'
+import { settleCases } from './store/settle.ts'
+import { sourceCases } from './store/source.ts'
+import { sweepsCases } from './store/sweeps.ts'
+import { takeCases } from './store/take.ts'
+import { bindCases, type Case, type RunnableCase, type Skip } from './suite.ts'
+
+/** Every rule of a store, by name. */
+export const storeCases: readonly Case<StoreContext>[] = [
+  ...takeCases,
+  ...settleCases,
+  ...releaseCases,
+  ...memoryCases,
+  ...livingCases,
+  ...sweepsCases,
+  ...sourceCases,
+  ...pageCases,
+  ...keysCases,
+  ...intentsCases,
+  ...migrateCases,
+]
+
+/** The store to be judged. */
+export interface StoreSubject {
+  /** Opens the store, as a process would; several times in one case, always on the same database. The suite closes it. */
+  open(): Promise<Store>
+  /**
+   * Runs a statement in that database beside the store: the suite makes tables, sets the clock, empties what is regrow's.
+   * The database must be the suite's own.
+   */
+  readonly query: SqlExecutor['query']
+  /** Cases that this store does not pass, each with its reason. Defaults to none. */
+  readonly skip?: readonly Skip[]
+}
+
+/** The cases of a store, bound to yours. Cases run one after another: they share its tables. */
+export function storeSuite({ open, query, skip = [] }: StoreSubject): RunnableCase[] {
+  return bindCases(storeCases, skip, async (run) => {
+    const opened: Store[] = []
+    const connect = async () => {
+      const store = await open()
+      opened.push(store)
+      return store
+    }
+    try {
+      const store = await connect()
+      await store.migrate()
+      await prepareDatabase(query)
+      let takes = 0
+      await run({
+        store,
+        open: connect,
+        query: async (text, params) => (await query(text, params)).rows,
+        clock: systemClock,
+        nextTake: () => ++takes,
+        pass: async (ms) => {
+          const step = 'update regrow_testing.clock set at = at + make_interval(secs => $1::float8 / 1000)'
+          await query(step, [ms])
+        },
+        // The public way to a declared job: a handler is bound to one. This app never opens anything.
+        job: (name, pending, key = 'text') =>
+          regrow({ store: { kind: 'store', name: 'none', open: () => Promise.reject(new Error('not opened')) } })
+            .job(name, { key, pending })
+            .handle(() => {}).job,
+      })
+    } finally {
+      for (const store of opened) await store.close()
+    }
+  })
+}
+
+/** Nothing of the last case is left, and time stands still at the beginning of 2030. */
+async function prepareDatabase(query: SqlExecutor['query']): Promise<void> {
+  const { rows } = await query(`
+    select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
+    where schemaname = 'regrow' and tablename not in ('meta', 'pulse')`)
+  await query(`truncate ${rows[0]?.tables as string}`)
+  await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+  await query('drop schema if exists regrow_testing cascade')
+  await query('create schema regrow_testing')
+  await query(`create table regrow_testing.clock as select timestamptz '2030-01-01 00:00:00+00' as at`)
+  await query(`create or replace function regrow.clock() returns timestamptz language sql volatile parallel safe
+    as 'select at from regrow_testing.clock'`)
+}

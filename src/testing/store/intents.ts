@@ -1,0 +1,149 @@
+// Rules of intents: written once per id and once per unique key, pending until they are finished.
+import assert from 'node:assert/strict'
+import type { IntentRow } from '../../store/intents.ts'
+import type { Claim } from '../../store/ledger.ts'
+import type { Source } from '../../store/source.ts'
+import type { Case } from '../suite.ts'
+import { jobName, outcome, type StoreContext, settle, take, worker } from './context.ts'
+
+const id = (n: number) => `0191e8a0-7b6c-7def-8123-${String(n).padStart(12, '0')}`
+
+const intent = (n: number, how: Partial<IntentRow> = {}): IntentRow => ({
+  id: id(n),
+  input: `{"n":${n}}`,
+  inMs: 0,
+  atMs: null,
+  uniqueKey: null,
+  ...how,
+})
+
+/** The source of a job whose work are intents: it has an input and no query. */
+function intentsOf(context: StoreContext, name = jobName): Source {
+  const job = context.job(name, { text: 'select null::uuid as id', values: [] }, 'uuid')
+  return context.store.source({ ...job, query: null })
+}
+
+export const intentsCases: readonly Case<StoreContext>[] = [
+  {
+    name: 'a recorded intent is pending with its input, and only for its job',
+    async run(context) {
+      const input = `{"text":"it's \\"quoted\\" \\u0001 Ω👾","list":[1,null,{"a":1.5e300}]}`
+      const [answer] = await context.store.intents.record(jobName, [intent(1, { input })])
+      assert.deepEqual(answer, { id: id(1), added: true, heldBy: id(1), paused: false, waitMs: 0 })
+      const source = intentsOf(context)
+      assert.equal(source.finishes, true)
+      const found = (await source.check([id(1), id(2)])).pending
+      assert.deepEqual([...found.keys()], [id(1)])
+      assert.deepEqual(JSON.parse(found.get(id(1))?.input ?? ''), JSON.parse(input))
+      assert.equal((await intentsOf(context, 'b').check([id(1)])).pending.size, 0)
+      assert.deepEqual(
+        (await source.page(null, 10, 0, 5_000)).rows.map(({ key }) => key),
+        [id(1)],
+      )
+    },
+  },
+  {
+    name: 'the same id twice is one intent, whether in two writes or in one, and the first input stays',
+    async run(context) {
+      await context.store.intents.record(jobName, [intent(1)])
+      const [again, other] = await context.store.intents.record(jobName, [intent(1, { input: '"other"' }), intent(2)])
+      assert.deepEqual([again?.added, again?.heldBy, other?.added], [false, id(1), true])
+      const twice = await context.store.intents.record(jobName, [intent(3), intent(3)])
+      assert.ok(twice.every(({ heldBy }) => heldBy === id(3)))
+      const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
+      assert.equal(pending.size, 3)
+      assert.deepEqual(JSON.parse(pending.get(id(1))?.input ?? ''), { n: 1 })
+    },
+  },
+  {
+    name: 'the same unique key twice is one intent, and who came second is told whose it is',
+    async run(context) {
+      await context.store.intents.record(jobName, [intent(1, { uniqueKey: 'u' })])
+      const [second] = await context.store.intents.record(jobName, [intent(2, { uniqueKey: 'u' })])
+      assert.deepEqual([second?.added, second?.heldBy], [false, id(1)])
+      const [otherJob] = await context.store.intents.record('b', [intent(3, { uniqueKey: 'u' })])
+      assert.equal(otherJob?.added, true)
+      const both = await context.store.intents.record(jobName, [
+        intent(4, { uniqueKey: 'v' }),
+        intent(5, { uniqueKey: 'v' }),
+      ])
+      const winner = both.find(({ added }) => added)
+      assert.equal(both.filter(({ added }) => added).length, 1)
+      assert.deepEqual(new Set(both.map(({ heldBy }) => heldBy)), new Set([winner?.id]))
+    },
+  },
+  {
+    name: 'a unique key is free again when its intent is finished',
+    async run(context) {
+      const holder = await worker(context, 'w1')
+      await context.store.intents.record(jobName, [intent(1, { uniqueKey: 'u' })])
+      const [claim] = await take(context, holder, [id(1)])
+      await settle(context, holder, claim as Claim, { finish: true })
+      assert.equal((await context.store.intents.record(jobName, [intent(2, { uniqueKey: 'u' })]))[0]?.added, true)
+    },
+  },
+  {
+    name: 'an intent may wait: counted from the store’s clock, or until an instant',
+    async run(context) {
+      const [now] = await context.query('select extract(epoch from regrow.clock())::float8 * 1000 as ms')
+      const atMs = Number(now?.ms) + 30_000
+      const told = await context.store.intents.record(jobName, [intent(1, { inMs: 60_000 }), intent(2, { atMs })])
+      const waits = new Map(told.map((answer) => [answer.id, answer.waitMs]))
+      assert.ok(Math.abs((waits.get(id(1)) ?? 0) - 60_000) < 5)
+      assert.ok(Math.abs((waits.get(id(2)) ?? 0) - 30_000) < 5)
+      const source = intentsOf(context)
+      await context.pass(30_000)
+      const { pending } = await source.check([id(1), id(2)])
+      assert.ok(Math.abs((pending.get(id(1))?.waitMs ?? 0) - 30_000) < 5)
+      assert.equal(pending.get(id(2))?.waitMs, 0)
+      const past = await context.store.intents.record(jobName, [intent(3, { atMs: 0 })])
+      assert.equal(past[0]?.waitMs, 0)
+    },
+  },
+  {
+    name: 'a paused job still records its intents, and says that they are held',
+    async run(context) {
+      await context.store.pauses.pause(jobName, 'a reason', 'somebody', null)
+      const [answer] = await context.store.intents.record(jobName, [intent(1)])
+      assert.deepEqual([answer?.added, answer?.paused], [true, true])
+      assert.equal((await context.store.intents.record('b', [intent(2)]))[0]?.paused, false)
+      assert.equal((await intentsOf(context).check([id(1)])).pending.size, 1)
+    },
+  },
+  {
+    name: 'an intent that is written in a transaction commits with it, or not at all',
+    async run(context) {
+      const { store } = context
+      await store.transaction((tx) => store.intents.record(jobName, [intent(1)], tx))
+      const failing = store.transaction(async (tx) => {
+        await store.intents.record(jobName, [intent(2)], tx)
+        throw new Error('rolled back')
+      })
+      await assert.rejects(failing, /rolled back/)
+      assert.deepEqual([...(await intentsOf(context).check([id(1), id(2)])).pending.keys()], [id(1)])
+    },
+  },
+  {
+    name: 'a settle finishes an intent only where the claim is held and the run succeeded',
+    async run(context) {
+      const [one, two] = [await worker(context, 'w1'), await worker(context, 'w2')]
+      await context.store.intents.record(jobName, [intent(1), intent(2), intent(3)])
+      const [first, second, third] = await take(context, one, [id(1), id(2), id(3)])
+      assert.ok(first && second && third)
+      await context.store.ledger.settle(two, [outcome(first, { finish: true })])
+      await settle(context, one, second, { state: 'retrying', failures: 1, retryMs: 0 })
+      await settle(context, one, third, { finish: true })
+      const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
+      assert.deepEqual([...pending.keys()].sort(), [id(1), id(2)])
+    },
+  },
+  {
+    name: 'a thousand intents are recorded in one write, and none in an empty one',
+    async run(context) {
+      assert.deepEqual(await context.store.intents.record(jobName, []), [])
+      const many = Array.from({ length: 1_000 }, (_, n) => intent(n))
+      assert.equal((await context.store.intents.record(jobName, many)).filter(({ added }) => added).length, 1_000)
+      assert.equal((await intentsOf(context).page(null, 2_000, 0, 5_000)).rows.length, 1_000)
+    },
+  },
+]

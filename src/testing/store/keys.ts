@@ -1,0 +1,121 @@
+// Rules of key types (S14): a key is the same text in the page, in the check and in the ledger, for every type and value.
+import assert from 'node:assert/strict'
+import { alikeKeys, hostileKeys } from '../queue/keys.ts'
+import type { Case } from '../suite.ts'
+import { type DeclaredJob, jobName, type StoreContext, take, worker } from './context.ts'
+
+interface KeyType {
+  readonly type: 'text' | 'int' | 'bigint' | 'uuid'
+  readonly column: string
+  readonly values: readonly string[]
+}
+
+const control = Array.from({ length: 31 }, (_, i) => `c${String.fromCharCode(i + 1)}`)
+
+const types: readonly KeyType[] = [
+  { type: 'int', column: 'int', values: ['-2147483648', '-1', '0', '1', '9', '10', '2147483647'] },
+  { type: 'int', column: 'smallint', values: ['-32768', '-1', '0', '32767'] },
+  {
+    type: 'bigint',
+    column: 'bigint',
+    values: ['-9223372036854775808', '-9007199254740993', '-1', '0', '9007199254740993', '9223372036854775807'],
+  },
+  { type: 'bigint', column: 'int', values: ['-2147483648', '2147483647'] },
+  {
+    type: 'uuid',
+    column: 'uuid',
+    values: [
+      '00000000-0000-0000-0000-000000000000',
+      '0191e8a0-7b6c-7def-8123-456789abcdef',
+      'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    ],
+  },
+  { type: 'text', column: 'text', values: [...new Set([...hostileKeys, ...alikeKeys, ...control])] },
+  { type: 'text', column: 'text collate "C"', values: [...new Set([...hostileKeys, ...alikeKeys])] },
+  { type: 'text', column: 'varchar(2000)', values: [...new Set([...hostileKeys, ...alikeKeys])] },
+]
+
+/** Walks all pages of two rows, checks what they show, takes it, and sees that it is left out then. */
+async function walk(context: StoreContext, job: DeclaredJob, expected: readonly string[]): Promise<void> {
+  const source = context.store.source(job)
+  const found: string[] = []
+  for (let after: string | null = null; ; ) {
+    const page = await source.page(after, 2, 0, 5_000)
+    found.push(...page.rows.map(({ key }) => key))
+    if (page.scanned < 2) break
+    after = page.last
+  }
+  assert.equal(found.length, expected.length, 'every row is on one page')
+  assert.deepEqual(new Set(found), new Set(expected))
+  const { pending } = await source.check(found)
+  assert.deepEqual(new Set(pending.keys()), new Set(expected))
+  for (const key of found) assert.equal(job.key.encode(job.key.decode(key)), key)
+  await take(context, await worker(context, 'w1'), found)
+  assert.deepEqual((await source.page(null, 1_000, 0, 5_000)).rows, [], 'what is live is left out')
+}
+
+export const keysCases: readonly Case<StoreContext>[] = [
+  ...types.map(
+    ({ type, column, values }): Case<StoreContext> => ({
+      name: `keys of type ${type} in a column of type ${column} keep their text from page to claim, edge values included`,
+      async run(context) {
+        await context.query(`create table regrow_testing.rows (id ${column} primary key)`)
+        const cast = column.split(' ')[0]
+        await context.query(
+          `insert into regrow_testing.rows select x::${cast} from jsonb_array_elements_text($1::text::jsonb) as x`,
+          [JSON.stringify(values)],
+        )
+        const job = context.job(jobName, { text: 'select id from regrow_testing.rows', values: [] }, type)
+        await walk(context, job, values)
+      },
+    }),
+  ),
+  {
+    name: 'composite keys of every type keep their text from page to claim, in the order of their columns',
+    async run(context) {
+      await context.query(`create table regrow_testing.rows (
+        name text, tenant int, big bigint, ref uuid, primary key (tenant, name, big, ref))`)
+      const names = [...new Set([...hostileKeys, ...alikeKeys, ...control])].filter((name) => name.length < 500)
+      await context.query(
+        `insert into regrow_testing.rows (name, tenant, big, ref)
+         select x, tenant, tenant::bigint * -1000000007, '0191e8a0-7b6c-7def-8123-456789abcdef'
+         from jsonb_array_elements_text($1::text::jsonb) as x, unnest(array[-5, 0, 7]) as tenant`,
+        [JSON.stringify(names)],
+      )
+      const job = context.job(
+        jobName,
+        { text: 'select name, tenant, big, ref from regrow_testing.rows', values: [] },
+        { tenant: 'int', name: 'text', big: 'bigint', ref: 'uuid' },
+      )
+      const expected = [-5, 0, 7].flatMap((tenant) =>
+        names.map((name) =>
+          job.key.encode({
+            tenant,
+            name,
+            big: BigInt(tenant) * -1000000007n,
+            ref: '0191e8a0-7b6c-7def-8123-456789abcdef',
+          }),
+        ),
+      )
+      await walk(context, job, expected)
+    },
+  },
+  {
+    name: 'a composite key with a null part is passed over',
+    async run(context) {
+      await context.query('create table regrow_testing.rows (tenant int, name text)')
+      await context.query(`insert into regrow_testing.rows values (1, 'x'), (1, null), (null, 'x'), (2, 'y')`)
+      const query = { text: 'select tenant, name from regrow_testing.rows', values: [] }
+      const job = context.job(jobName, query, { tenant: 'int', name: 'text' })
+      await walk(context, job, [job.key.encode({ tenant: 1, name: 'x' }), job.key.encode({ tenant: 2, name: 'y' })])
+    },
+  },
+  {
+    name: 'a column of another type than the key is refused before anything runs',
+    async run(context) {
+      await context.query('create table regrow_testing.rows (id bigint primary key)')
+      const job = context.job(jobName, { text: 'select id from regrow_testing.rows', values: [] }, 'uuid')
+      await assert.rejects(context.store.source(job).page(null, 10, 0, 5_000), /key.*uuid.*bigint/s)
+    },
+  },
+]

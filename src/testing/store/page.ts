@@ -1,0 +1,179 @@
+// Rules of the page (M37, L6): bounded by rows scanned, filtered inside, and the cursor moves on in any case.
+import assert from 'node:assert/strict'
+import type { Page, Source } from '../../store/source.ts'
+import type { Case } from '../suite.ts'
+import { fail, jobName, type StoreContext, take, worker } from './context.ts'
+import { things } from './source.ts'
+import { sqlState } from './sql-state.ts'
+
+const keysOf = ({ rows }: Page) => rows.map(({ key }) => key)
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => `k${String(i).padStart(3, '0')}`)
+const read = (source: Source, after: string | null = null, limit = 100, horizonMs = 0) =>
+  source.page(after, limit, horizonMs, 5_000)
+
+export const pageCases: readonly Case<StoreContext>[] = [
+  {
+    name: 'pages follow each other by key and together show every pending row once',
+    async run(context) {
+      const source = context.store.source(await things(context, numbered(25)))
+      const found: string[] = []
+      let after: string | null = null
+      for (;;) {
+        const page: Page = await read(source, after, 10)
+        found.push(...keysOf(page))
+        if (page.scanned < 10) break
+        after = page.last
+      }
+      assert.deepEqual(found, numbered(25))
+    },
+  },
+  {
+    name: 'an empty page has scanned nothing and has no last key',
+    async run(context) {
+      const source = context.store.source(await things(context, ['x']))
+      const page = await read(source, 'x')
+      assert.deepEqual([page.scanned, page.last, keysOf(page)], [0, null, []])
+    },
+  },
+  {
+    name: 'a page is bounded by rows scanned, and its last key moves on even when no row is eligible',
+    async run(context) {
+      const source = context.store.source(await things(context, numbered(10)))
+      const holder = await worker(context, 'w1')
+      await take(context, holder, numbered(10).slice(0, 5))
+      const first = await read(source, null, 5)
+      assert.deepEqual([first.scanned, first.last, keysOf(first)], [5, 'k004', []])
+      const second = await read(source, first.last, 5)
+      assert.deepEqual([second.scanned, keysOf(second)], [5, numbered(10).slice(5)])
+    },
+  },
+  {
+    name: 'keys that are live or quarantined are left out of a page',
+    async run(context) {
+      const source = context.store.source(await things(context, ['bad', 'free', 'held']))
+      const holder = await worker(context, 'w1')
+      await take(context, holder, ['held'])
+      await fail(context, holder, 'bad', { state: 'quarantined', version: '1', retryMs: 0 })
+      assert.deepEqual(keysOf(await read(source)), ['free'])
+    },
+  },
+  {
+    name: 'a claim of another job, or of a key of the same text there, is nobody else’s business',
+    async run(context) {
+      const source = context.store.source(await things(context, ['x']))
+      await take(context, await worker(context, 'w1'), ['x'], 'another')
+      assert.deepEqual(keysOf(await read(source)), ['x'])
+    },
+  },
+  {
+    name: 'keys in back-off are left out beyond the horizon, and wait within it',
+    async run(context) {
+      const source = context.store.source(await things(context, ['far', 'near', 'over']))
+      const holder = await worker(context, 'w1')
+      await fail(context, holder, 'far', { version: '1', retryMs: 90_000 })
+      await fail(context, holder, 'near', { version: '1', retryMs: 30_000 })
+      await fail(context, holder, 'over', { version: '1', retryMs: 0 })
+      const { rows } = await read(source, null, 100, 60_000)
+      assert.deepEqual(
+        rows.map(({ key }) => key),
+        ['near', 'over'],
+      )
+      assert.ok(Math.abs((rows[0]?.waitMs ?? 0) - 30_000) < 5)
+      assert.equal(rows[1]?.waitMs, 0)
+    },
+  },
+  {
+    name: 'rows whose run_at lies beyond the horizon are left out; within it, the later of run_at and back-off counts',
+    async run(context) {
+      const source = context.store.source(await things(context, ['both', 'far', 'near', 'never']))
+      await context.query(`update regrow_testing.things set run_at = regrow.clock() + case id
+        when 'far' then interval '90 s' when 'near' then interval '20 s' when 'both' then interval '10 s' end`)
+      await context.query(`update regrow_testing.things set run_at = 'infinity' where id = 'never'`)
+      await fail(context, await worker(context, 'w1'), 'both', { version: '1', retryMs: 40_000 })
+      const { rows, scanned } = await read(source, null, 100, 60_000)
+      assert.equal(scanned, 4)
+      assert.deepEqual(
+        rows.map(({ key, waitMs }) => [key, Math.round(waitMs / 1_000)]),
+        [
+          ['both', 40],
+          ['near', 20],
+        ],
+      )
+    },
+  },
+  {
+    name: 'a row in another version than the one that failed is renewed: eligible at once, unless it is live',
+    async run(context) {
+      const source = context.store.source(await things(context, ['bad', 'held', 'later', 'same']))
+      const holder = await worker(context, 'w1')
+      await fail(context, holder, 'bad', { state: 'quarantined', version: '0' })
+      await fail(context, holder, 'later', { version: '0', retryMs: 900_000 })
+      await fail(context, holder, 'same', { version: '1', retryMs: 900_000 })
+      await fail(context, holder, 'held', { version: '0', retryMs: 0 })
+      await take(context, holder, ['held'])
+      const { rows } = await read(source, null, 100, 60_000)
+      assert.deepEqual(rows, [
+        { key: 'bad', version: '1', waitMs: 0, renewed: true },
+        { key: 'later', version: '1', waitMs: 0, renewed: true },
+      ])
+    },
+  },
+  {
+    name: 'a failure without a version is not renewed by one',
+    async run(context) {
+      const source = context.store.source(await things(context, ['bad', 'later']))
+      const holder = await worker(context, 'w1')
+      await fail(context, holder, 'bad', { state: 'quarantined', version: null })
+      await fail(context, holder, 'later', { version: null, retryMs: 900_000 })
+      assert.deepEqual(keysOf(await read(source, null, 100, 60_000)), [])
+    },
+  },
+  {
+    name: 'rows whose key is null are passed over',
+    async run(context) {
+      await context.query('create table regrow_testing.nulls (id text)')
+      await context.query(`insert into regrow_testing.nulls values ('x'), (null), ('y')`)
+      const job = context.job(jobName, { text: 'select id from regrow_testing.nulls', values: [] })
+      const page = await read(context.store.source(job), null, 2)
+      assert.deepEqual(keysOf(page), ['x', 'y'])
+      assert.deepEqual(keysOf(await read(context.store.source(job), page.last, 2)), [])
+    },
+  },
+  {
+    name: 'a key that the query returns more than once does not stop the pages',
+    async run(context) {
+      await context.query('create table regrow_testing.doubled (id text)')
+      await context.query(`insert into regrow_testing.doubled select k from unnest(array['x', 'x', 'x', 'y']) as k`)
+      const source = context.store.source(
+        context.job(jobName, { text: 'select id from regrow_testing.doubled', values: [] }),
+      )
+      const first = await read(source, null, 2)
+      assert.deepEqual(new Set(keysOf(first)), new Set(['x']))
+      assert.deepEqual(keysOf(await read(source, first.last, 2)), ['y'])
+    },
+  },
+  {
+    name: 'a page whose query is broken fails and names the cause; the next one works',
+    async run(context) {
+      await context.query('create table regrow_testing.parts (id text primary key, n int not null)')
+      await context.query(`insert into regrow_testing.parts values ('x', 0)`)
+      const text = 'select id from regrow_testing.parts where 1 / n > 0'
+      const source = context.store.source(context.job(jobName, { text, values: [] }))
+      await assert.rejects(read(source), (error) => sqlState(error) === '22012')
+      await context.query('update regrow_testing.parts set n = 1')
+      assert.deepEqual(keysOf(await read(source)), ['x'])
+    },
+  },
+  {
+    name: 'a page that takes longer than it may is cancelled by the server',
+    async run(context) {
+      await things(context, ['x'])
+      const text = `select id from regrow_testing.things where pg_sleep(20)::text is not null`
+      const source = context.store.source(context.job(jobName, { text, values: [] }))
+      const since = context.clock.now()
+      await assert.rejects(source.page(null, 10, 0, 200), (error) => sqlState(error) === '57014')
+      assert.ok(context.clock.now() - since < 10_000)
+      assert.equal((await context.store.ledger.standing(jobName, [])).length, 0, 'the store still answers')
+    },
+  },
+]
