@@ -1,0 +1,131 @@
+// A process that can die at any port event: from then on none of its calls goes out, and none of its answers comes back.
+import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/driver.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import type { Random } from '../../src/base/random.ts'
+import type { Queue } from '../../src/queue/queue.ts'
+import type { SqlExecutor } from '../../src/store/executor.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+
+const never = <T>() => new Promise<T>(() => {})
+
+export class Process {
+  readonly #clock: VirtualClock
+  readonly #dieAt: number
+  readonly #death: Promise<void>
+  #die: () => void = () => {}
+  events = 0
+  dead = false
+  lastEvent = ''
+
+  /** Dies at its `dieAt`-th event; Infinity lives for ever. */
+  constructor(clock: VirtualClock, dieAt: number) {
+    this.#clock = clock
+    this.#dieAt = dieAt
+    this.#death = new Promise((resolve) => {
+      this.#die = resolve
+    })
+  }
+
+  /** One port event; true when the process is dead. */
+  event(name: string): boolean {
+    if (this.dead) return true
+    this.events++
+    if (this.events < this.#dieAt) return false
+    this.dead = true
+    this.lastEvent = name
+    this.#die()
+    return true
+  }
+
+  clock(): Clock {
+    const inner = this.#clock
+    return {
+      now: inner.now,
+      sleep: (ms, signal) => inner.sleep(ms, signal).then(() => (this.dead ? never<void>() : undefined)),
+    }
+  }
+
+  async #call<T>(name: string, work: () => Promise<T>): Promise<T> {
+    if (this.event(`${name} sent`)) return never()
+    // What waits for an answer when the process dies waits no longer; time may move on without it.
+    const answer = await this.#clock.during(Promise.race([Promise.allSettled([work()]), this.#death]))
+    if (this.event(`${name} answered`) || !answer) return never()
+    const [outcome] = answer
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+
+  /** Every method of a port, with an event before it goes out and one before its answer comes in. */
+  port<T extends object>(name: string, port: T): T {
+    return new Proxy(port, {
+      get: (target, property) => {
+        const value = Reflect.get(target, property)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => this.#call(`${name}.${String(property)}`, () => value.apply(target, args))
+      },
+    })
+  }
+
+  store(driver: StoreDriver): StoreDriver {
+    return {
+      open: async (around): Promise<OpenStore> => {
+        const { store, defaultQueue } = await driver.open(around)
+        const wrapped: Store = {
+          ...store,
+          ledger: this.port('ledger', store.ledger),
+          workers: this.port('workers', store.workers),
+          sweeps: this.port('sweeps', store.sweeps),
+          source: (job) => this.port('source', store.source(job)),
+          transaction: (fn) =>
+            this.#call('transaction', () =>
+              store.transaction((tx) => this.#until(() => fn(this.port('tx', tx as SqlExecutor)))),
+            ),
+        }
+        return { store: wrapped, defaultQueue }
+      },
+    }
+  }
+
+  queue(open: () => Queue): QueueDriver {
+    return {
+      open: async () => {
+        const queue = open()
+        const wrapped = this.port('queue', queue)
+        // A pop waits on the clock: time must pass meanwhile.
+        const pop: Queue['pop'] = async (request, signal) => {
+          if (this.event('queue.pop sent')) return never()
+          const popped = await queue.pop(request, signal)
+          return this.event('queue.pop answered') ? never() : popped
+        }
+        return new Proxy(wrapped, {
+          get: (target, property) => (property === 'pop' ? pop : Reflect.get(target, property)),
+        })
+      },
+    }
+  }
+
+  /** A transaction whose process dies is rolled back by the database. */
+  #until<T>(work: () => Promise<T>): Promise<T> {
+    const death = this.#death.then(() => Promise.reject(new Error('the process died')))
+    return Promise.race([work(), death])
+  }
+}
+
+/** Chance from a seed (mulberry32), so that a run replays exactly. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0
+  const float = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+  const hex = (bytes: number) =>
+    Array.from({ length: bytes }, () =>
+      Math.floor(float() * 256)
+        .toString(16)
+        .padStart(2, '0'),
+    ).join('')
+  return { float, hex }
+}
