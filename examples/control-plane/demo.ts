@@ -13,7 +13,7 @@ import { verdict } from './verdict.ts'
 const workers = 3
 const tickMs = 250
 /** Customers per tick, as long as less than this is waiting: the demo adapts to a slow machine. */
-const signUps = { perTick: 6, waitingMax: 150 }
+const signUps = { perTick: 6, waitingMax: 100 }
 /** Parts of the time after which the demo wipes and kills, if the reader has not, and customers stop coming. */
 const plan = { wipe: 0.5, kill: 0.6, lastSignUp: 0.7 }
 /** When nothing has finished for so long, what is still waiting counts as lost. */

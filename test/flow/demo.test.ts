@@ -82,7 +82,9 @@ describe('on PGlite', () => {
     expect(counts.rows).toBeGreaterThan(50)
     expect(demo.output).toMatch(/WIPED the queue: [1-9]\d* hints destroyed/)
     expect(demo.output).toMatch(/first regrown start \d+\.\d s after the wipe/)
-    expect(demo.output).toMatch(/KILLED worker \d+ \(abandoned\) with \d+ running/)
+    const running = Number(/KILLED worker \d+ \(abandoned\) with (\d+) running/.exec(demo.output)?.[1])
+    // One of them may have committed at that very moment, and does not start again.
+    if (running > 1) expect(demo.output).toMatch(/first start of the dead worker's keys \d\.\d s after the kill/)
     expect(demo.output).toContain('worker is an abandoned one')
     expect(demo.output).toMatch(/quarantine: database\.create badda7a0, 6 failures: 422/)
     expect(demo.output, 'plain lines only').not.toContain('\x1b')
