@@ -91,7 +91,7 @@ describe('work', () => {
     const { code, stdout } = await running.ended
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^working on thing\.make, mail\.send, pair\.join, wait\.long \(app\.mjs, queue postgres, 3 at a time, pid \d+\)\n$/,
+      /^working on thing\.make, mail\.send, pair\.join, wait\.long \(app\.mjs, queue postgres, 3 at a time, pid \d+\)\n/,
     )
   })
 

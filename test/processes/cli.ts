@@ -24,18 +24,13 @@ export class Project {
   readonly env: Record<string, string>
   readonly #children: ChildProcess[] = []
 
-  /** `env` is all of the environment that a command sees besides PATH. */
-  constructor(env: Record<string, string> = {}) {
+  /** `env` is all of the environment that a command sees besides PATH. Defaults to a new folder. */
+  constructor(env: Record<string, string> = {}, dir?: string) {
     mkdirSync(join(root, '.tmp'), { recursive: true })
-    this.dir = mkdtempSync(join(root, '.tmp', 'project-'))
+    this.dir = dir ?? mkdtempSync(join(root, '.tmp', 'project-'))
     this.env = env
-    this.install('.')
-  }
-
-  /** Puts `regrow` into node_modules of a folder of the project. */
-  install(folder: string): void {
-    mkdirSync(join(this.dir, folder, 'node_modules'), { recursive: true })
-    symlinkSync(root, join(this.dir, folder, 'node_modules', 'regrow'))
+    mkdirSync(join(this.dir, 'node_modules'))
+    symlinkSync(root, join(this.dir, 'node_modules', 'regrow'))
   }
 
   write(path: string, text: string): void {
