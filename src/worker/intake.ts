@@ -1,4 +1,5 @@
 // Upper arrow, step pop: takes as many hints from the queue as there are free slots, and sends them on job by job.
+import type { Clock } from '../base/clock.ts'
 import { groupBy } from '../base/group-by.ts'
 import type { Handler } from '../job/handler.ts'
 import type { PoppedHint } from '../queue/hint.ts'
@@ -7,6 +8,7 @@ import type { LookAgain } from './look-again.ts'
 import type { Slots } from './slots.ts'
 
 export interface IntakePorts {
+  readonly clock: Clock
   readonly queue: PopQueue
   readonly slots: Slots
   readonly lookAgain: LookAgain
@@ -34,7 +36,8 @@ export class Intake {
   async tick(signal: AbortSignal): Promise<number> {
     const { queue, slots, lookAgain, mayStart } = this.#ports
     if (!mayStart()) return notSureMs
-    await slots.freed(signal)
+    // Not longer than a poll: a round that waits for slow handlers is not a stalled one.
+    await Promise.race([slots.freed(signal), this.#ports.clock.sleep(pollMs, signal)])
     this.#dispatch(lookAgain.due(slots.free))
     const limit = slots.free
     if (limit <= 0 || signal.aborted) return 0

@@ -7,6 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
+import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
@@ -74,6 +75,7 @@ export class Worker {
     this.#lookAgain = new LookAgain(clock)
     this.claims = new Claims(ports.random)
     this.#intake = new Intake({
+      clock,
       queue: ports.queue,
       slots: this.#slots,
       lookAgain: this.#lookAgain,
@@ -97,7 +99,7 @@ export class Worker {
   loops(): LoopSpec[] {
     const { clock, events, store } = this.#ports
     const { leaseMs, host, pid, handlers } = this.#options
-    const jobs = Object.fromEntries(handlers.map(({ job }) => [job.name, job.query?.().text ?? job.name]))
+    const jobs = Object.fromEntries(handlers.map(({ job }) => [job.name, fingerprint(job)]))
     return [
       beatLoop({
         clock,
@@ -153,9 +155,10 @@ export class Worker {
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
   async #claim(job: Job, hints: readonly PoppedHint[]): Promise<Ready[]> {
     const { store, push, events } = this.#ports
-    const byKey = new Map(hints.filter(({ key }) => isCanonical(job, key)).map((hint) => [hint.key, hint]))
-    if (byKey.size < hints.length)
-      events.emit('hint.dropped', { count: hints.length - byKey.size, why: 'foreign', error: null })
+    const known = hints.filter(({ key }) => isCanonical(job, key))
+    const foreign = hints.length - known.length
+    if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
+    const byKey = new Map(known.map((hint) => [hint.key, hint]))
     if (byKey.size === 0) return []
     const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])
     const { ready, stopped, renewed, broken } = await this.#checked(job, taken, refused)

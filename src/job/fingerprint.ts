@@ -1,0 +1,19 @@
+// A short hash of what a job declares: two workers that show different ones run different code.
+import { createHash } from 'node:crypto'
+import type { Job } from './job.ts'
+
+/** Twelve hex digits over the key's shape and the text of the pending query; a thunk that throws counts as itself. */
+export function fingerprint(job: Job): string {
+  return createHash('sha256')
+    .update(JSON.stringify([job.name, job.key.shape, textOf(job)]))
+    .digest('hex')
+    .slice(0, 12)
+}
+
+function textOf(job: Job): string | null {
+  try {
+    return job.query?.().text ?? null
+  } catch {
+    return null
+  }
+}
