@@ -13,7 +13,7 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
   const flags = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : undefined)
   const out = output(around, flags.includes('--json'))
   try {
-    const { node, rest } = find(commands, argv)
+    const { node, rest } = find(argv)
     if (flags.includes('--help') || flags.includes('-h')) {
       around.write(`${help(node, out.color)}\n`)
       return 0
@@ -34,8 +34,11 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
   }
 }
 
+/** The command or group that a command line names, and the words that are left for it. */
+export const find = (argv: readonly string[]) => walk(commands, argv)
+
 /** Walks down the groups. Flags may stand before the command: those that all commands have take no value. */
-function find(group: Group, argv: readonly string[]): { node: Command | Group; rest: readonly string[] } {
+function walk(group: Group, argv: readonly string[]): { node: Command | Group; rest: readonly string[] } {
   const at = argv.findIndex((word) => !word.startsWith('-'))
   const name = at < 0 ? undefined : (argv[at] as string)
   if (name === undefined || argv.slice(0, at).includes('--')) return { node: group, rest: argv }
@@ -52,11 +55,11 @@ function find(group: Group, argv: readonly string[]): { node: Command | Group; r
     )
   }
   const rest = [...argv.slice(0, at), ...argv.slice(at + 1)]
-  return node.kind === 'group' ? find(node, rest) : { node, rest }
+  return node.kind === 'group' ? walk(node, rest) : { node, rest }
 }
 
-/** Unknown flags, flags without their value, missing and surplus arguments. */
-function check({ args, name, rest: more }: Command, words: readonly string[]): void {
+/** Refuses unknown flags, flags without their value, missing and surplus arguments. */
+export function check({ args, name, rest: more }: Command, words: readonly string[]): void {
   const positionals = Object.entries(args).filter(([, { type }]) => type === 'positional')
   const known = Object.keys(args).filter((key) => args[key]?.type !== 'positional')
   const given: string[] = []

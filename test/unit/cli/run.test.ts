@@ -1,7 +1,9 @@
 // The command line is checked before anything is done: what is wrong is named, with a guess and exit code 2.
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import type { Command, Group } from '../../../src/cli/command.ts'
 import type { Surroundings } from '../../../src/cli/config.ts'
-import { run } from '../../../src/cli/run.ts'
+import { check, find, run } from '../../../src/cli/run.ts'
 
 async function regrow(...argv: string[]) {
   const text = { stdout: '', stderr: '' }
@@ -108,4 +110,34 @@ test.each([
 test('no command at all shows the help and is a mistake; what stands after -- is no flag', async () => {
   expect(await regrow()).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('Commands') })
   expect((await regrow('enqueue', 'job', '--', '--help')).stderr).toContain('No app was named')
+})
+
+/** Words as a shell makes them: quotes, no comments, nothing after a pipe. */
+const words = (line: string) =>
+  [...line.replace(/ [|>#] ?.*$/, '').matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, plain]) => quoted ?? (plain as string),
+  )
+
+function allExamples(node: Command | Group): string[] {
+  const own = node.examples.map(([line]) => line)
+  return node.kind === 'command' ? own : [...own, ...Object.values(node.commands).flatMap(allExamples)]
+}
+
+test('every example of --help and of docs/cli.md is a command line that is accepted', () => {
+  const docs = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8')
+  const lines = [...docs.matchAll(/^npx (regrow .*)$/gm)].map(([, line]) => line as string)
+  const examples = [...allExamples(find([]).node), ...lines]
+  expect(examples.length).toBeGreaterThan(30)
+  for (const line of examples) {
+    const { node, rest } = find(words(line).slice(1))
+    expect(node.kind, line).toBe('command')
+    expect(() => check(node as Command, rest), line).not.toThrow()
+  }
+})
+
+test('docs/cli.md has a section for every command', () => {
+  const docs = readFileSync(new URL('../../../docs/cli.md', import.meta.url), 'utf8')
+  const names = (node: Command | Group): string[] =>
+    node.kind === 'command' ? [node.name] : Object.values(node.commands).flatMap(names)
+  for (const name of names(find([]).node)) expect(docs).toMatch(new RegExp(`^#{2,3} ${name}$`, 'm'))
 })
