@@ -36,8 +36,7 @@ export class Intake {
   async tick(signal: AbortSignal): Promise<number> {
     const { queue, slots, lookAgain, mayStart } = this.#ports
     if (!mayStart()) return notSureMs
-    // Not longer than a poll: a round that waits for slow handlers is not a stalled one.
-    await Promise.race([slots.freed(signal), this.#ports.clock.sleep(pollMs, signal)])
+    await this.#slotOrPoll(signal)
     this.#dispatch(lookAgain.due(slots.free))
     const limit = slots.free
     if (limit <= 0 || signal.aborted) return 0
@@ -46,6 +45,15 @@ export class Intake {
     const { hints } = await queue.pop({ jobs, limit, waitMs: Math.min(pollMs, lookAgain.nextMs()) }, signal)
     this.#dispatch(hints)
     return 0
+  }
+
+  /** Not longer than a poll: a round that waits for slow handlers is not a stalled one. */
+  async #slotOrPoll(signal: AbortSignal): Promise<void> {
+    if (this.#ports.slots.free > 0) return
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    await Promise.race([this.#ports.slots.freed(either), this.#ports.clock.sleep(pollMs, either)])
+    over.abort()
   }
 
   /** Another job is named first each time: queues may serve them in this order, and one without end would starve the rest. */

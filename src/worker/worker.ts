@@ -126,10 +126,12 @@ export class Worker {
     )
   }
 
-  /** Gives back what still runs; nothing is counted. */
+  /** Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. */
   async giveBack(): Promise<void> {
     this.#over.abort()
-    await this.#release(this.running.entries())
+    const entries = this.running.entries()
+    await this.#release(entries)
+    await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
     await this.#ports.store.workers.leave(this.claims.holder)
   }
 
