@@ -64,9 +64,10 @@ function sharedMemory() {
     driver: { kind: 'queue', name: 'memory', open } satisfies QueueDriver,
     present,
     async wipe() {
+      const queue = await opened
       const keys = [...present]
       present.clear()
-      await (await opened)?.wipe()
+      await queue?.wipe()
       return keys
     },
   }

@@ -23,8 +23,8 @@ export async function verdict(show: {
   const [wipes, kills] = [damage.count('wipe'), damage.count('kill')]
 
   const faults: string[] = []
-  if (lost > 0) faults.push(`${lost} rows are still waiting, and nothing has finished for a long time`)
-  if (doubled > 0) faults.push(`${doubled} effects were written twice`)
+  if (lost > 0) faults.push(`still waiting, though nothing has finished for a long time: ${lost}`)
+  if (doubled > 0) faults.push(`effects written more than once: ${doubled}`)
   if (!quit && wipes === 0) faults.push('the queue was never wiped: it was empty all the time')
   if (!quit && wipes > 0 && !damage.regrown) faults.push('no key whose hint was wiped was seen to start again')
   if (!quit && kills === 0) faults.push('no worker was killed')
