@@ -31,14 +31,14 @@ export interface CommonOptions {
   }
 }
 
-/** A job whose work is rows of your own. */
+/** A job whose work is rows of your own. Only `key` says what the key is: a handler's own annotation is checked, not believed. */
 export interface PendingOptions<S extends KeyShape> extends CommonOptions {
   /** Type of the key column: 'text' (default), 'int', 'bigint', 'uuid', or an object of these for a composite key. */
   key?: S
   /** Which rows imply that the job should run? Returns the key; may return `version` and `run_at`. */
-  pending: Pending<KeyOut<S>>
+  pending: Pending<KeyOut<NoInfer<S>>>
   /** The handler, where declaration and handler live in one file. */
-  run?: (key: KeyOut<S>, ctx: Context) => unknown
+  run?: (key: KeyOut<NoInfer<S>>, ctx: Context) => unknown
 }
 
 /** A job whose work has no natural row: its input is stored as an intent. */

@@ -61,14 +61,17 @@ export async function pass(ports: PassPorts, job: Job, from: string | null, sign
 }
 
 async function pushPage({ ledger, push, random }: PassPorts, job: Job, rows: readonly PageRow[]) {
-  const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
-  if (renewed.length > 0) await ledger.clear(job.name, renewed)
-  return push(
-    rows.map(({ key, waitMs }) => ({
+  const pushed = await push(
+    rows.map(({ key, waitMs, renewed }) => ({
       job: job.name,
       key,
       delayMs: waitMs + random.float() * job.sweepJitterMs,
-      fresh: false,
+      // A new version has the hint of the old one's back-off in its way: only a fresh one makes that sooner.
+      fresh: renewed,
     })),
   )
+  // After the push: a crash in between leaves a hint whose check clears the row by itself.
+  const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
+  if (renewed.length > 0) await ledger.clear(job.name, renewed)
+  return pushed
 }

@@ -48,10 +48,10 @@ export function run(
 async function call(ports: RunPorts, handler: Handler, state: RunState): Promise<Outcome> {
   const { events } = ports
   try {
-    const values = []
-    for (const entry of state.entries) values.push(await handlerValue(entry))
+    const values = await valuesOf(handler, state)
+    if (values.length === 0) return { kind: 'success' }
     if (events.heard('job.started'))
-      for (const entry of state.entries)
+      for (const entry of state.entries.filter(({ take }) => !state.marks.has(take)))
         events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
     const value = handler.many ? values : values[0]
     const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
@@ -66,6 +66,19 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
 }
 
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
+
+/** What the handler is given. A key whose input cannot be read is marked as failed and left out: its neighbours run. */
+async function valuesOf(handler: Handler, state: RunState): Promise<unknown[]> {
+  const values: unknown[] = []
+  for (const entry of state.entries)
+    try {
+      const value = await handlerValue(entry)
+      values.push(handler.many && entry.job.input ? { id: entry.key, input: value } : value)
+    } catch (error) {
+      state.marks.set(entry.take, { kind: 'failure', error })
+    }
+  return values
+}
 
 /** The key in its own type, or the stored input, validated again: code may have changed since it was stored. */
 async function handlerValue({ job, key, input }: Ready): Promise<unknown> {

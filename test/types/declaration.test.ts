@@ -59,6 +59,20 @@ test('an inline run has the types of its key or input', () => {
       expectTypeOf(ctx).toEqualTypeOf<Context>()
     },
   })
+  app.job('inline.text', {
+    pending,
+    run(id) {
+      expectTypeOf(id).toEqualTypeOf<string>()
+    },
+  })
+  const annotated = (id: string) => id
+  app.job('inline.annotated', { pending, run: annotated })
+  app.job('inline.annotated.uuid', { key: 'uuid', pending, run: annotated })
+  const wrong = () => {
+    // @ts-expect-error the key is a bigint, whatever the handler says
+    app.job('wrong', { key: 'bigint', pending, run: annotated })
+  }
+  expectTypeOf(wrong).returns.toBeVoid()
   app.job('inline.composite', {
     key: { a: 'text', b: 'int' },
     pending,

@@ -1,0 +1,161 @@
+// Handlers of many keys: each key has its own outcome.
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { sql } from '../../src/index.ts'
+import { openPglite, World } from './world.ts'
+
+let db: PGlite
+let world: World
+
+beforeAll(async () => {
+  db = await openPglite(`create table things (id int primary key, state text not null default 'pending')`)
+})
+beforeEach(async () => {
+  world = await World.begin(db, 'things')
+})
+afterAll(() => db.close())
+
+const pending = sql`select id from things where state = 'pending'`
+const add = (count: number) => world.query(`insert into things (id) select generate_series(1, $1::int)`, [count])
+const mark = (ids: readonly number[]) =>
+  world.query(`update things set state = 'done' where id = any ($1::int[])`, [`{${ids.join(',')}}`])
+const states = (told: readonly { key: string; state: string }[]) =>
+  Object.fromEntries(told.map(({ key, state }) => [key, state]))
+
+test('each key of a batch gets the outcome that the handler marks; the rest succeeds', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
+  const batches: number[][] = []
+  const keys: string[] = []
+  const handler = job.handleMany(async (ids, ctx) => {
+    batches.push(ids)
+    keys.push(ctx.idempotencyKey(3))
+    ctx.fail(2, new Error('only this one'))
+    ctx.again(3, { in: '1h' })
+    ctx.quarantine(4, 'a person must look')
+    await mark([1, 5])
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(5)
+  await job.enqueueMany([1, 2, 3, 4, 5])
+  await world.until(() => ear.of('job.settled').length === 5)
+  expect(batches.map((batch) => batch.sort())).toEqual([[1, 2, 3, 4, 5]])
+  expect(keys).toEqual(['thing.many/3'])
+  expect(states(ear.of('job.settled'))).toEqual({
+    1: 'done',
+    2: 'retrying',
+    3: 'retrying',
+    4: 'quarantined',
+    5: 'done',
+  })
+  expect(await world.query(`select key, failures, error from regrow.ledger order by key`)).toEqual([
+    { key: '2', failures: 1, error: expect.stringContaining('only this one') },
+    { key: '3', failures: 0, error: null },
+    { key: '4', failures: 0, error: 'a person must look' },
+  ])
+})
+
+test('a batch that throws fails each of its keys, but for those that it had marked', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
+  const handler = job.handleMany((_, ctx) => {
+    ctx.quarantine(2, 'marked')
+    throw new Error('the whole batch')
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(3)
+  await job.enqueueMany([1, 2, 3])
+  await world.until(() => ear.of('job.settled').length === 3)
+  expect(states(ear.of('job.settled'))).toEqual({ 1: 'retrying', 2: 'quarantined', 3: 'retrying' })
+})
+
+test('ctx.tx settles the keys that are not marked, in one commit with their effects', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
+  const handler = job.handleMany(async (ids, ctx) => {
+    ctx.fail(2, 'not this one')
+    const rest = ids.filter((id) => id !== 2)
+    await ctx.tx((tx) =>
+      tx.query(`update things set state = 'done' where id = any ($1::text::int[])`, [`{${rest.join(',')}}`]),
+    )
+    throw new Error('after the commit')
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(3)
+  await job.enqueueMany([1, 2, 3])
+  await world.until(() => ear.of('job.settled').length === 3)
+  expect(states(ear.of('job.settled'))).toEqual({ 1: 'done', 2: 'retrying', 3: 'done' })
+  expect(
+    ear
+      .of('job.threwAfterTx')
+      .map(({ key }) => key)
+      .sort(),
+  ).toEqual(['1', '3'])
+})
+
+test('a key that is not in the batch cannot be marked', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' } })
+  const handler = job.handleMany((_, ctx) => ctx.fail(99, new Error('whose?')))
+  await world.work(app, { handlers: [handler] })
+  await add(1)
+  await job.enqueue(1)
+  await world.until(() => ear.of('job.settled').length === 1)
+  expect(ear.of('job.settled')[0]?.error).toContain('The key 99 is not in this batch')
+})
+
+test('inputs come with the ids of their intents, by which they are marked', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('mail.send', { input: z.object({ to: z.string() }), retry: { delay: '1h' } })
+  const sent: string[] = []
+  const handler = job.handleMany((items, ctx) => {
+    for (const { id, input } of items)
+      if (input.to === 'bad') ctx.fail(id, new Error('no such address'))
+      else sent.push(input.to)
+  })
+  await world.work(app, { handlers: [handler] })
+  const { keys } = await job.enqueueMany(['ada', 'bad', 'bob'].map((to) => ({ to })))
+  await world.until(() => ear.of('job.settled').length === 3)
+  expect(sent.sort()).toEqual(['ada', 'bob'])
+  expect(await world.query(`select id from regrow.intents`)).toEqual([{ id: keys[1] }])
+})
+
+test('one stored input that no longer fits the schema fails alone; its neighbours run', async () => {
+  const before = world.app()
+  const { keys } = await before.app
+    .job('mail.send', { input: z.object({ to: z.string() }) })
+    .enqueueMany(['a@b.example', 'bad', 'c@d.example'].map((to) => ({ to })))
+  const { app, ear } = world.app()
+  const job = app.job('mail.send', { input: z.object({ to: z.email() }), retry: { attempts: 1 } })
+  const sent: string[] = []
+  const handler = job.handleMany((items) => {
+    sent.push(...items.map(({ input }) => input.to))
+  })
+  await world.work(app, { handlers: [handler] })
+  await world.until(() => ear.of('job.settled').length === 3)
+  expect(sent.sort()).toEqual(['a@b.example', 'c@d.example'])
+  expect(ear.of('job.settled', { state: 'quarantined' }).map(({ key }) => key)).toEqual([keys[1]])
+})
+
+test('a key that waits for its row and is enqueued again is one key of its batch', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' } })
+  const batches: number[][] = []
+  const handler = job.handleMany(async (ids) => {
+    batches.push(ids)
+    await mark(ids)
+  })
+  await world.work(app, { handlers: [handler] })
+  await job.enqueue(1)
+  await world.pass(150)
+  await add(1)
+  await world.pass(49)
+  // Popped together with the second look at the first hint, which is due now.
+  await Promise.all([job.enqueue(1), world.pass(2_000)])
+  await world.until(() => ear.of('job.settled').length === 1)
+  await world.pass(10_000)
+  expect(batches).toEqual([[1]])
+  expect(ear.of('loop.failed')).toEqual([])
+  expect(ear.of('hint.dropped')).toEqual([])
+})

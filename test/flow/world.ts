@@ -1,0 +1,214 @@
+// What flow tests stand on: an ear for every event of an app, and a world on one PGlite whose time is the test's own.
+// Virtual time passes only while nothing is under way; the store's clock is driven with it. Nothing here sleeps.
+import { isDeepStrictEqual } from 'node:util'
+import { PGlite } from '@electric-sql/pglite'
+import type { StoreDriver } from '../../src/backends/driver.ts'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import type { App, AppOptions, EventMap, WorkerHandle, WorkOptions } from '../../src/index.ts'
+import type { QueueBounds } from '../../src/queue/hint.ts'
+import { MemoryQueue } from '../../src/queue/memory.ts'
+import { compose, regrow } from '../../src/regrow.ts'
+import type { Store } from '../../src/store/store.ts'
+import { seededRandom } from '../sim/process.ts'
+import { VirtualClock } from '../sim/virtual-clock.ts'
+
+/** Hears every event of an app. */
+export class Ear {
+  readonly told: { event: string; detail: object; at: number }[] = []
+  readonly #waiting = new Set<() => void>()
+
+  constructor(app: App, now: () => number = () => performance.now()) {
+    app.on('*', (detail, event) => {
+      this.told.push({ event, detail, at: now() })
+      for (const wake of this.#waiting) wake()
+    })
+  }
+
+  /** Events of that name whose details match. */
+  of<Name extends keyof EventMap>(event: Name, match: Partial<EventMap[Name]> = {}): EventMap[Name][] {
+    return this.#matching(event, match).map(({ detail }) => detail as EventMap[Name])
+  }
+
+  /** When events of that name that match were told. */
+  times<Name extends keyof EventMap>(event: Name, match: Partial<EventMap[Name]> = {}): number[] {
+    return this.#matching(event, match).map(({ at }) => at)
+  }
+
+  /** Real time: resolves when `enough` holds; fails after `withinMs` with what was told last. */
+  async until(enough: () => boolean, withinMs = 20_000): Promise<void> {
+    if (enough()) return
+    await new Promise<void>((resolve, reject) => {
+      const end = (finish: () => void) => {
+        clearTimeout(timer)
+        this.#waiting.delete(look)
+        finish()
+      }
+      const look = () => enough() && end(resolve)
+      const timer = setTimeout(
+        () => end(() => reject(new Error(`not in ${withinMs} ms; last told:\n${this}`))),
+        withinMs,
+      )
+      this.#waiting.add(look)
+    })
+  }
+
+  /** Real time: resolves with the first event of that name that matches, past or to come. */
+  async hears<Name extends keyof EventMap>(event: Name, match: Partial<EventMap[Name]> = {}): Promise<EventMap[Name]> {
+    await this.until(() => this.of(event, match).length > 0)
+    return this.of(event, match)[0] as EventMap[Name]
+  }
+
+  toString(): string {
+    return this.told
+      .slice(-30)
+      .map(({ event, detail, at }) => `${Math.round(at)} ${event} ${JSON.stringify(detail, readable)}`)
+      .join('\n')
+  }
+
+  #matching(event: string, match: object) {
+    return this.told.filter(
+      (told) =>
+        told.event === event &&
+        Object.entries(match).every(([name, value]) => isDeepStrictEqual(Reflect.get(told.detail, name), value)),
+    )
+  }
+}
+
+const readable = (_: string, value: unknown) => (value instanceof Error ? value.message : value)
+
+/** A migrated PGlite with tables of the test's own. Its clock is real until a World sets it. */
+export async function openPglite(tables: string): Promise<PGlite> {
+  const db = new PGlite()
+  await regrow({ store: pglite(db) }).migrate()
+  await db.exec(`
+    create or replace function regrow.clock() returns timestamptz language sql volatile as $$
+      select coalesce(
+        timestamptz '2026-01-01 00:00:00+00' + make_interval(secs => nullif(current_setting('sim.now', true), '')::float8 / 1000),
+        clock_timestamp())
+    $$;
+    ${tables}`)
+  return db
+}
+
+const own = `regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit`
+
+/** Empties regrow's tables and those named; the store's clock is real again. */
+export async function reset(db: PGlite, ...tables: string[]): Promise<void> {
+  await db.exec(`
+    select set_config('sim.now', '', false);
+    truncate ${[own, ...tables].join(', ')};
+    update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+}
+
+/** One history on a PGlite: apps that share a clock of its own, at 0 ms when it begins. */
+export class World {
+  readonly clock = new VirtualClock()
+  readonly db: PGlite
+  readonly #ears: Ear[] = []
+  #seed = 1
+  /** When the last worker was ready and had made its first rounds: the zero of what ears tell. */
+  #zero = 0
+
+  constructor(db: PGlite) {
+    this.db = db
+  }
+
+  static async begin(db: PGlite, ...tables: string[]): Promise<World> {
+    await reset(db, ...tables)
+    const world = new World(db)
+    await world.#moved(0)
+    return world
+  }
+
+  /** A queue whose clock is this world's; given to several apps it is the queue they share. */
+  queue(bounds: Partial<QueueBounds> = {}): MemoryQueue {
+    return new MemoryQueue(this.clock, bounds)
+  }
+
+  /** An app in this world, with a queue of its own unless one is given. */
+  app(options: Partial<AppOptions> = {}, queue = this.queue()) {
+    const app = compose(
+      { store: this.#store(), queue: { kind: 'queue', name: 'memory', open: async () => queue }, ...options },
+      { clock: this.clock, random: seededRandom(this.#seed++) },
+    )
+    const ear = new Ear(app, () => this.clock.now() - this.#zero)
+    this.#ears.push(ear)
+    return { app, queue, ear }
+  }
+
+  /** A worker that has made its first rounds: its first sweep is over, and it waits for hints. */
+  async work(app: App, options: WorkOptions = {}): Promise<WorkerHandle> {
+    const worker = app.work(options)
+    await this.over(worker.ready)
+    await this.pass(100)
+    this.#zero = this.clock.now()
+    return worker
+  }
+
+  /** A statement during which no time passes, also from inside a handler. */
+  async query<Row = Record<string, unknown>>(text: string, params: unknown[] = []): Promise<Row[]> {
+    return (await this.clock.during(this.db.query<Row>(text, params))).rows
+  }
+
+  /** Lets time pass until `done` holds; fails after `limitMs` of it with what was told last. */
+  async until(done: () => boolean | Promise<boolean>, limitMs = 120_000): Promise<void> {
+    const reached = await this.clock.run(
+      async () => done(),
+      limitMs,
+      (now) => this.#moved(now),
+    )
+    if (!reached) throw new Error(`not in ${limitMs} ms of virtual time; last told:\n${this.#ears.join('\n--\n')}`)
+  }
+
+  /** Lets time pass until a promise is settled, and answers it. */
+  async over<T>(promise: Promise<T>, limitMs = 120_000): Promise<T> {
+    let settled = false
+    const mark = () => {
+      settled = true
+    }
+    promise.then(mark, mark)
+    await this.until(() => settled, limitMs)
+    return promise
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.clock.pass(ms, (now) => this.#moved(now))
+  }
+
+  async #moved(now: number): Promise<void> {
+    await this.db.query(`select set_config('sim.now', $1, false)`, [String(now)])
+  }
+
+  /** PGlite's store, during whose calls no time passes. */
+  #store(): StoreDriver {
+    const driver = pglite(this.db)
+    const { clock } = this
+    const timeless = <T extends object>(port: T): T =>
+      new Proxy(port, {
+        get: (target, name) => {
+          const value = Reflect.get(target, name)
+          return typeof value !== 'function'
+            ? value
+            : (...args: unknown[]) => clock.during(Promise.resolve(value.apply(target, args)))
+        },
+      })
+    return {
+      ...driver,
+      open: async (around) => {
+        const { store, defaultQueue } = await clock.during(driver.open(around))
+        const ports = Object.entries(store).map(([name, value]) => [
+          name,
+          typeof value === 'object' ? timeless(value as object) : value,
+        ])
+        const wrapped: Store = {
+          ...(Object.fromEntries(ports) as Store),
+          prepare: (options) => clock.during(store.prepare(options)),
+          source: (job) => timeless(store.source(job)),
+          // Handlers decide how long a transaction takes; its statements take no time.
+          transaction: (fn) => store.transaction((tx) => fn(timeless(tx))),
+        }
+        return { store: wrapped, defaultQueue }
+      },
+    }
+  }
+}
