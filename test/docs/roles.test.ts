@@ -1,0 +1,72 @@
+// The grants of docs/postgres.md are enough: a worker and a web process work as these roles, and the web process can do no more.
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { regrow, sql } from '../../src/index.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { projectTexts } from './markdown.ts'
+
+const suffix = randomUUID().slice(0, 8)
+const roles = [`shop_worker_${suffix}`, `shop_web_${suffix}`] as const
+let database: FreshDatabase
+let owner: pg.Client
+
+beforeAll(async () => {
+  database = await freshDatabase('roles')
+  owner = new pg.Client({ connectionString: database.url })
+  await owner.connect()
+  const app = regrow({ store: postgres(database.url) })
+  await app.migrate()
+  await app.close()
+  await owner.query(`create table orders (id int primary key, state text not null)`)
+  for (const role of roles) await owner.query(`create role ${role} login password 'secret'`)
+  const grants = projectTexts()
+    .flatMap(({ blocks }) => blocks)
+    .filter(({ info }) => info === 'sql roles')
+  expect(grants).toHaveLength(1)
+  await owner.query((grants[0]?.code ?? '').replaceAll('shop_worker', roles[0]).replaceAll('shop_web', roles[1]))
+  await owner.query(`grant select, update on orders to ${roles[0]}; grant insert on orders to ${roles[1]}`)
+})
+afterAll(async () => {
+  for (const role of roles) await owner.query(`drop owned by ${role}; drop role ${role}`)
+  await owner.end()
+  await database.drop()
+})
+
+function declare(role: string) {
+  const url = new URL(database.url)
+  url.username = role
+  url.password = 'secret'
+  const app = regrow({ store: postgres(url.href), migrate: false })
+  const ship = app.job('order.ship', {
+    key: 'int',
+    pending: sql`select id from orders where state = 'paid'`,
+    run: (id, ctx) => ctx.tx((tx) => tx.query(`update orders set state = 'shipped' where id = $1`, [id])),
+  })
+  const mail = app.job('mail.send', { input: z.object({ to: z.string() }), run() {} })
+  return { app, ship, mail }
+}
+
+test('a worker and a web process work with the grants of docs/postgres.md, and the web process cannot take', async () => {
+  const web = declare(roles[1])
+  const work = declare(roles[0])
+  const report = await web.app.transaction(async (tx) => {
+    await tx.query(`insert into orders values (1, 'paid')`)
+    await web.ship.enqueue(1, { tx })
+    return web.mail.enqueue({ to: 'ada' }, { tx, unique: 'ada' })
+  })
+  expect(report).toMatchObject({ added: 1, dropped: 0 })
+  let left = 2
+  const done = new Promise<void>((resolve) => work.app.on('job.settled', () => --left === 0 && resolve()))
+  const worker = work.app.work()
+  await done
+  await work.app.status()
+  await work.app.sweep()
+  await worker.stop()
+  expect((await owner.query(`select state from orders`)).rows).toEqual([{ state: 'shipped' }])
+  await expect(web.app.status()).rejects.toThrow('permission denied')
+  await web.app.close()
+  await work.app.close()
+})
