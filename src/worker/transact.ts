@@ -44,15 +44,22 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
     const value = await transaction(async (tx) => {
       const value = await fn({ query: (text, params = []) => tx.query(text, params.map(plain)) })
       covered = state.entries.filter(({ take }) => !state.marks.has(take))
+      // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
+      // statement and first, so that rows are locked in key order (M30).
+      if (!settle || covered.length < state.entries.length) {
+        const fenced = await ledger.fence(claims.holder, state.entries.map(claimOf), tx)
+        if (fenced.size < state.entries.length) throw new LeaseLost()
+      }
       // S4: the fence is the last statement before COMMIT; one key lost rolls back the effects of all.
-      const held = settle
-        ? await ledger.settle(
-            claims.holder,
-            covered.map((entry) => done(entry, source(entry).finishes)),
-            tx,
-          )
-        : await ledger.fence(claims.holder, covered.map(claimOf), tx)
-      if (held.size < covered.length) throw new LeaseLost()
+      const held =
+        settle && covered.length > 0
+          ? await ledger.settle(
+              claims.holder,
+              covered.map((entry) => done(entry, source(entry).finishes)),
+              tx,
+            )
+          : null
+      if (held && held.size < covered.length) throw new LeaseLost()
       return value
     })
     if (settle) for (const { take } of covered) state.settled.add(take)

@@ -103,3 +103,26 @@ test('job.started tells the attempt that ctx.attempt tells, and a new version be
   expect(attempts).toEqual([1, 2, 1])
   expect(told.map(({ attempt }) => attempt)).toEqual(attempts)
 })
+
+test.each(['again', 'quarantine'] as const)(
+  'ctx.tx of a run that was marked with %s commits nothing when its claim is gone',
+  async (mark) => {
+    await db.exec(`insert into things (id) values (1)`)
+    app.job('thing.make', {
+      key: 'int',
+      pending: sql`select id from things where state = 'pending'`,
+      async run(id, ctx) {
+        if (mark === 'again') ctx.again()
+        else ctx.quarantine('look at it')
+        // Somebody else has the key from here on.
+        await db.query(`update regrow.ledger set take = take + 1000 where job = 'thing.make'`)
+        await ctx.tx((tx) => tx.query(`update things set state = 'done' where id = $1`, [id]))
+      },
+    })
+    const lost = heard('job.leaseLost')
+    const worker = app.work()
+    await lost
+    await worker.stop()
+    expect((await db.query(`select state from things`)).rows).toEqual([{ state: 'pending' }])
+  },
+)
