@@ -2,14 +2,13 @@
 // and run there, on the oldest and the newest Node that are supported.
 
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findNode } from '../../scripts/services/index.mjs'
+import { parse, root } from './markdown.ts'
 
 interface PackageJson {
   exports: Record<string, string | Record<string, string>>
@@ -18,7 +17,6 @@ interface PackageJson {
   optionalDependencies: Record<string, string>
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 let folder: string
 let project: string
 let manifest: PackageJson
@@ -99,12 +97,13 @@ describe('in an empty project', () => {
       expect(await run(node, [command, '--help'], project)).toContain('regrow')
     })
 
-    test('the first example of the README type-checks and runs to its end', async (context) => {
-      const readme = join(root, 'README.md')
-      if (!existsSync(readme)) return context.skip('README.md is not written yet')
-      const example = /^```ts[^\n]*\n([\s\S]*?)^```/m.exec(await readFile(readme, 'utf8'))?.[1]
-      expect(example, 'README.md has no ```ts block').toBeDefined()
-      await run(node, [await compile(example as string, major)], project)
+    test('the first example of the README type-checks, runs to its end and prints what the README says', async () => {
+      const { blocks } = parse('README.md', await readFile(join(root, 'README.md'), 'utf8'))
+      const first = blocks.findIndex(({ info }) => /^ts\b/.test(info))
+      expect(blocks[first]?.info).toBe('ts run')
+      expect(blocks[first + 1]?.info).toBe('text output')
+      const script = await compile(blocks[first]?.code as string, major)
+      expect(await run(node, [script], project)).toBe(blocks[first + 1]?.code)
     })
   })
 })
