@@ -6,13 +6,13 @@ import { isProduction, whereabouts } from './base/environment.ts'
 import { RegrowError } from './base/errors.ts'
 import { Events } from './base/events.ts'
 import { once } from './base/once.ts'
-import { unknownOptions } from './base/options.ts'
 import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { transaction } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
+import { readApp, verifyWork } from './job/app-options.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
@@ -98,31 +98,35 @@ export const regrow = (options: AppOptions): App => compose(options, { clock: sy
 /** `regrow` with a clock and a source of chance of one's own. */
 export function compose(options: AppOptions, { clock, random }: { clock: Clock; random: Random }): App {
   const registry = new Registry()
-  registry.blame(...unknownOptions(options, ['store', 'queue', 'lease', 'migrate'], 'regrow()'))
+  const { leaseMs, mistakes } = readApp(options)
+  registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const leaseMs = milliseconds(options.lease ?? '15s', '`lease`')
 
   const connected = once(() => options.store.open({ clock }))
-  const opened = once(async () => {
+  const stored = once(async () => {
     registry.verify()
-    const { store: raw, defaultQueue } = await connected()
-    const store = guardedStore(raw, clock, random)
+    const store = guardedStore((await connected()).store, clock, random)
     await store.prepare({ migrate: options.migrate ?? !isProduction() })
-    const queue = (await options.queue?.open({ clock })) ?? defaultQueue()
+    return store
+  })
+  const opened = once(async () => {
+    const store = await stored()
+    const queue = (await options.queue?.open({ clock })) ?? (await connected()).defaultQueue()
     const sources = new Map<Job, Source>()
     const source = (job: Job) => {
       const made = sources.get(job) ?? store.source(job)
       sources.set(job, made)
       return made
     }
-    return { store, queue, source, push: pushDoor(queue, events) }
+    return { store, queue, source, push: pushDoor(queue, events, clock) }
   })
   // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
   const enqueuing: EnqueuePorts = {
     clock,
     random,
     push: lateDoor(async () => (await opened()).push, events),
-    intents: { record: async (...args) => (await opened()).store.intents.record(...args) },
+    // The store alone: a queue that is away must not keep an intent from being written.
+    intents: { record: async (...args) => (await stored()).intents.record(...args) },
   }
 
   const operating = async () => {
@@ -157,8 +161,8 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     job: declare as unknown as DeclareJob,
     on: events.on.bind(events) as App['on'],
     transaction: async (fn) => {
-      const { store, push } = await opened()
-      return transaction((inner) => store.transaction(inner), push, fn)
+      const store = await stored()
+      return transaction((inner) => store.transaction(inner), enqueuing.push, fn)
     },
     jobs: () => declared,
     queue: async () => {
@@ -176,7 +180,10 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     work: (choice = {}) => {
       registry.verify()
       const handlers = [...registry.inlineHandlers(), ...(choice.handlers ?? [])]
-      const open = retry(clock, random, { delayMs: 500, again: waitsForStore(events) }, opened)
+      verifyWork(choice, handlers)
+      const leaving = new AbortController()
+      const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving.signal }
+      const open = retry(clock, random, opening, opened)
       const started = open.then(({ store, queue, source, push }) => {
         const { promise: registered, resolve } = pledge()
         const worker = new Worker(
@@ -202,14 +209,19 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
         return { worker, watchdog, registered }
       })
       const now = new AbortController()
+      const ready = started.then(({ registered }) => registered)
       let stopping: Promise<void> | undefined
       return {
-        ready: started.then(({ registered }) => registered),
+        ready,
         report: async () => (await started).watchdog.report(),
         stop: ({ grace = '25s' } = {}) => {
           if (stopping) now.abort()
-          stopping ??= started.then(({ worker, watchdog }) =>
-            stop(clock, watchdog, worker, milliseconds(grace), now.signal),
+          leaving.abort()
+          // Who stops a worker that still waits for its store wants no more of it, not even its error.
+          ready.catch(() => {})
+          stopping ??= started.then(
+            ({ worker, watchdog }) => stop(clock, watchdog, worker, milliseconds(grace), now.signal),
+            () => {},
           )
           return stopping
         },

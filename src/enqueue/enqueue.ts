@@ -55,15 +55,18 @@ export async function enqueueInputs(
     const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
     const byId = new Map(answers.map((answer) => [answer.id, answer]))
     keys.push(...page.map(({ id }) => byId.get(id)?.heldBy ?? id))
-    const held = answers.filter(({ paused }) => paused).length
-    const hints = answers
-      .filter(({ paused }) => !paused)
-      .map(({ heldBy, waitMs }): Hint => ({ job: job.name, key: heldBy, delayMs: waitMs + jitter(), fresh: true }))
-    const pushed = await pushOrWait(ports, hints, options.tx)
+    const open = answers.filter(({ paused }) => !paused)
+    const hintsOf = (chosen: typeof answers) =>
+      chosen.map(
+        ({ heldBy, waitMs }): Hint => ({ job: job.name, key: heldBy, delayMs: waitMs + jitter(), fresh: true }),
+      )
+    const pushed = await pushOrWait(ports, hintsOf(open.filter(({ added }) => added)), options.tx)
+    // Work that was there before is merged into it, also when its hint was popped already.
+    const again = await pushOrWait(ports, hintsOf(open.filter(({ added }) => !added)), options.tx)
     report.added += pushed.added
-    report.merged += pushed.merged
-    report.dropped += pushed.dropped
-    report.held += held
+    report.merged += pushed.merged + again.added + again.merged
+    report.dropped += pushed.dropped + again.dropped
+    report.held += answers.length - open.length
   }
   return { ...report, keys }
 }

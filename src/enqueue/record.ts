@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../base/clock.ts'
 import { milliseconds } from '../base/duration.ts'
-import { RegrowError } from '../base/errors.ts'
+import { messageOf, RegrowError } from '../base/errors.ts'
 import { type Random, timeOrderedUuid } from '../base/random.ts'
 import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
@@ -20,6 +20,12 @@ export async function intentsOf(
 ): Promise<IntentRow[]> {
   if (options.in !== undefined && options.at !== undefined)
     throw new RegrowError('bad_options', 'Both `in` and `at` were given', 'Give one of them.')
+  if (inputs.length > 1 && (options.id !== undefined || options.unique !== undefined))
+    throw new RegrowError(
+      'bad_options',
+      `\`id\` or \`unique\` was given for ${inputs.length} inputs: all but one would be lost`,
+      'Nothing was stored. Enqueue them one by one.',
+    )
   const inMs = options.in === undefined ? 0 : milliseconds(options.in, '`in`')
   const atMs = options.at === undefined ? null : instant(options.at)
   const rows: IntentRow[] = []
@@ -35,17 +41,9 @@ function instant(at: Date): number {
   throw new RegrowError('bad_options', `\`at\` is ${String(at)}`, 'Give a Date.')
 }
 
-/** The input as it was given (the schema is applied again when it runs), after the schema accepted it. */
+/** The input as JSON text, after the schema accepted what will be read back: it is applied again when the intent runs. */
 async function jsonOf(job: Job, input: unknown): Promise<string> {
-  const schema = job.input as StandardSchemaV1
-  const result = await schema['~standard'].validate(input)
-  if (result.issues)
-    throw new RegrowError(
-      'bad_input',
-      `The input of "${job.name}" does not fit its schema: ${result.issues.map(issueText).join('; ')}`,
-      'Nothing was stored. Mend the input, or the schema.',
-    )
-  const json = JSON.stringify(input) ?? 'null'
+  const json = stringified(job, input)
   const bytes = Buffer.byteLength(json)
   if (bytes > inputBytesMax)
     throw new RegrowError(
@@ -53,11 +51,30 @@ async function jsonOf(job: Job, input: unknown): Promise<string> {
       `An input may have ${inputBytesMax} bytes as JSON, this one of "${job.name}" has ${bytes}`,
       'Store the data in a table or a bucket, and pass its id.',
     )
-  if (json.includes('\\u0000'))
-    throw new RegrowError(
-      'bad_input',
-      `The input of "${job.name}" holds a NUL character`,
-      'Postgres cannot store it in JSON. Remove it.',
+  if (unstorable.test(json))
+    throw badInput(job, 'holds a NUL character or half of a surrogate pair', 'Postgres cannot store that. Remove it.')
+  const schema = job.input as StandardSchemaV1
+  const { issues } = await schema['~standard'].validate(JSON.parse(json))
+  if (issues)
+    throw badInput(
+      job,
+      `does not fit its schema: ${issues.map(issueText).join('; ')}`,
+      'Mend the input, or the schema. It is stored as JSON: dates, for one, are texts there (z.coerce.date() reads them).',
     )
   return json
+}
+
+/** An escaped NUL or lone surrogate; the backslash before it is not itself escaped. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/
+
+function stringified(job: Job, input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? 'null'
+  } catch (cause) {
+    throw badInput(job, `cannot be written as JSON: ${messageOf(cause)}`, 'Pass what JSON can hold.')
+  }
+}
+
+function badInput(job: Job, what: string, todo: string): RegrowError {
+  return new RegrowError('bad_input', `The input of "${job.name}" ${what}`, `Nothing was stored. ${todo}`)
 }

@@ -1,5 +1,7 @@
 // The one door: user, sweep, worker and CLI end in this bulk push. It never throws: a hint that the queue does not take is
 // an event, and the row it stood for is found by the sweep.
+import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -7,11 +9,13 @@ import type { Hint, Pushed } from './hint.ts'
 import type { PushQueue } from './queue.ts'
 
 const pageSize = 1_000
+/** S16: a queue that does not answer in this time counts as broken; somebody's request waits for it. */
+const deadlineMs = 10_000
 
 export type Push = (hints: readonly Hint[]) => Promise<Pushed>
 
 /** Pushes in pages of 1,000, each (job, key) once; a page that fails counts as dropped. */
-export function pushDoor(queue: PushQueue, events: Events<EventMap>): Push {
+export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Clock): Push {
   return async (hints) => {
     const total = { added: 0, merged: 0, dropped: 0 }
     const distinct = unique(hints)
@@ -19,7 +23,7 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>): Push {
     for (let at = 0; at < distinct.length; at += pageSize) {
       const page = distinct.slice(at, at + pageSize)
       try {
-        const pushed = await queue.push(page)
+        const pushed = await withDeadline(clock, deadlineMs, 'queue.push', queue.push(page))
         total.added += pushed.added
         total.merged += pushed.merged
         total.dropped += pushed.dropped

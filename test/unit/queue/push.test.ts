@@ -5,13 +5,15 @@ import { Events } from '../../../src/base/events.ts'
 import type { EventMap } from '../../../src/job/event-map.ts'
 import type { Hint, Pushed } from '../../../src/queue/hint.ts'
 import { lateDoor, pushDoor } from '../../../src/queue/push.ts'
+import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 const hints = (count: number): Hint[] =>
   Array.from({ length: count }, (_, i) => ({ job: 'a', key: `${i}`, delayMs: 0, fresh: false }))
 
-function world(answer: (page: readonly Hint[], call: number) => Pushed) {
+function world(answer: (page: readonly Hint[], call: number) => Pushed | Promise<Pushed>) {
   const pages: (readonly Hint[])[] = []
   const events = new Events<EventMap>()
+  const clock = new VirtualClock()
   const dropped: EventMap['hint.dropped'][] = []
   events.on('hint.dropped', (detail) => dropped.push(detail))
   const push = pushDoor(
@@ -22,8 +24,9 @@ function world(answer: (page: readonly Hint[], call: number) => Pushed) {
       },
     },
     events,
+    clock,
   )
-  return { push, pages, events, dropped }
+  return { push, pages, events, dropped, clock }
 }
 const takesAll = (page: readonly Hint[]): Pushed => ({ added: page.length, merged: 0, dropped: 0 })
 
@@ -41,6 +44,19 @@ test('a page that fails is dropped and told; the others are pushed', async () =>
   })
   expect(await push(hints(2_500))).toEqual({ added: 1_500, merged: 0, dropped: 1_000 })
   expect(dropped).toEqual([{ count: 1_000, why: 'queue', error: away }])
+})
+
+test('a queue that does not answer is broken after 10 s', async () => {
+  const { push, dropped, clock } = world(() => new Promise(() => {}))
+  let report: Pushed | undefined
+  void push(hints(3)).then((pushed) => {
+    report = pushed
+  })
+  await clock.pass(9_999)
+  expect(report).toBeUndefined()
+  await clock.pass(2)
+  expect(report).toEqual({ added: 0, merged: 0, dropped: 3 })
+  expect(dropped).toMatchObject([{ count: 3, why: 'queue', error: { code: 'deadline' } }])
 })
 
 test('what a full queue did not take is told', async () => {
