@@ -37,7 +37,7 @@ export function surroundings(): Surroundings {
     store: named ? { address: env[named] as string, from: named } : undefined,
     write: (text) => void process.stdout.write(text),
     complain: (text) => void process.stderr.write(text),
-    sleep: (ms) => new Promise((done) => setTimeout(done, ms).unref()),
+    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
     onSignal: (signals, listener) => {
       for (const signal of signals) process.on(signal, () => listener(signal))
     },

@@ -224,7 +224,12 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
   })
 
   test('status tells of each job what the tables say, and which live workers have its handler', async () => {
-    const { intent } = await twoQuarantined()
+    await twoQuarantined()
+    // Nobody may free the silent one meanwhile.
+    await worker?.stop({ grace: 0 })
+    await query(
+      `insert into regrow.workers values ('well', 'h', 2, '{"thing.make":"x","mail.send":"x"}', now(), now())`,
+    )
     await query(`insert into regrow.ledger (job, key, state, retry_at) values ('old.job', 'a', 'retrying', now())`)
     await query(`insert into regrow.workers values ('dead', 'h', 1, '{"thing.make":"x"}', '2020-01-01', '2020-01-01')`)
     const { jobs, workers, queue, at } = await app.status()
@@ -246,7 +251,6 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
       { live: false, handled: ['thing.make'] },
       { live: true, handled: ['mail.send', 'thing.make'] },
     ])
-    expect(intent).toBeTruthy()
   })
 
   test('a dry run pushes nothing and clears nothing; a sweep pushes what is missing', async () => {

@@ -62,30 +62,30 @@ async function attend(
       stopping.then(resolve, ready ? reject : () => resolve())
     })
   })
-  await Promise.race([worker.ready, stopped])
+  const begun = worker.ready.catch((error: unknown) => {
+    // A worker that is stopped while it waits for its store never gets ready; that is no failure.
+    if (!stopping) throw error
+  })
+  await Promise.race([begun, stopped])
   if (!stopping) {
     ready = true
-    const jobs = [
-      ...new Set([
-        ...app
-          .jobs()
-          .filter(({ handled }) => handled)
-          .map(({ name }) => name),
-        ...handlers.map(({ job }) => job.name),
-      ]),
-    ]
-    const { pid } = around
-    const { name: queue } = await app.queue()
-    const document = { working: { app: from, jobs, concurrency: options.concurrency ?? 10, queue, pid } }
-    out.result(
-      document,
-      () =>
-        `working on ${jobs.join(', ')} (${from}, queue ${queue}, ${options.concurrency ?? 10} at a time, pid ${pid})`,
-    )
+    await announce({ app, handlers, from }, cli, options.concurrency ?? 10)
   }
   await stopped
   out.note(hurried ? 'stopped at once; what still ran was given back' : 'stopped')
   return hurried ? 1 : 0
+}
+
+/** The one line at the start. */
+async function announce({ app, handlers, from }: Opened, { around, out }: Cli, concurrency: number): Promise<void> {
+  const inline = app.jobs().filter(({ handled }) => handled)
+  const jobs = [...new Set([...inline.map(({ name }) => name), ...handlers.map(({ job }) => job.name)])]
+  const { name: queue } = await app.queue()
+  const { pid } = around
+  out.result(
+    { working: { app: from, jobs, concurrency, queue, pid } },
+    () => `working on ${jobs.join(', ')} (${from}, queue ${queue}, ${concurrency} at a time, pid ${pid})`,
+  )
 }
 
 function refuseIdle({ app, handlers, from }: Opened): void {
