@@ -9,7 +9,7 @@
 // A file './x.ts' that a text imports and does not show is preludes/<text>.x.d.ts.
 import { execFile } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase } from '../services/database.ts'
@@ -70,6 +70,16 @@ async function call(command: string, args: string[], env: NodeJS.ProcessEnv = {}
   }
 }
 
+const messageOf = (error: Error): string => error.message.trim()
+
+/** What tsc says, with the lines of the texts instead of those of the files made from them: they are the same. */
+function atTheirTexts(said: string): string {
+  return snippets.reduce(
+    (text, { path, block }) => text.replaceAll(join('src', path), block.file),
+    said.replaceAll(`${relative(root, folder)}/`, ''),
+  )
+}
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('every code block says what it is, so that none is skipped by mistake', () => {
@@ -120,7 +130,8 @@ describe('all snippets', () => {
 
   test('compile', async () => {
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    await call(process.execPath, [tsc, '-p', join(folder, 'tsconfig.json')])
+    const said = await call(process.execPath, [tsc, '-p', join(folder, 'tsconfig.json')]).catch(messageOf)
+    expect(atTheirTexts(said)).toBe('')
   }, 60_000)
 
   test.each(
