@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Status } from '../../src/index.ts'
 import { built, Project } from '../processes/cli.ts'
 import { freshDatabase } from '../services/database.ts'
@@ -81,6 +81,7 @@ test('an existing package.json keeps all it has; one that names another app is n
 
 test('in TypeScript on Postgres it is free of type errors, and runs without a compiler', async () => {
   const database = await freshDatabase('init')
+  onTestFinished(database.drop)
   await project.json(['init', '--dir', 'typed', '--language', 'ts', '--store', 'postgres'])
   const typed = written('typed', { DATABASE_URL: database.url })
   project.write(
@@ -116,5 +117,4 @@ test('in TypeScript on Postgres it is free of type errors, and runs without a co
   await worker.says(`"key":"${rows[0].id}"`)
   worker.child.kill('SIGTERM')
   expect((await worker.ended).code).toBe(0)
-  await database.drop()
 })

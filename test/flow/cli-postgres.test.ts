@@ -1,6 +1,6 @@
 // The command line on a real Postgres: each command as a child process, as a person or a deploy would call it.
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { QuarantinedKey, Status, SweepReport } from '../../src/index.ts'
 import { built, Project, type Running } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
@@ -52,17 +52,19 @@ async function until(text: string): Promise<void> {
 describe('migrate', () => {
   test('says what it did, and the second time that nothing was to do', async () => {
     const fresh = await freshDatabase('cli_migrate')
+    onTestFinished(fresh.drop)
     const first = await project.run('migrate', '--store', fresh.url)
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toMatch(/^postgres:\/\/\S+ \(--store\): migrated from version 0 to \d+\n$/)
     const second = await project.run('migrate', '--store', fresh.url)
     expect(second.stdout).toContain(': up to date, version')
-    await fresh.drop()
   })
 
   test('--print gives SQL that makes a schema which the app accepts, and that may be applied again', async () => {
     const fresh = await freshDatabase('cli_print')
     const other = new Project({ REGROW_STORE: fresh.url, NODE_ENV: 'production' })
+    onTestFinished(() => other.remove())
+    onTestFinished(fresh.drop)
     const refused = await other.run('status')
     expect(refused.code).toBe(1)
     expect(refused.stderr).toContain('regrow migrate --store')
@@ -77,8 +79,6 @@ describe('migrate', () => {
     expect(await other.json(['migrate', '--print'])).toEqual({ sql: expect.stringContaining('create schema') })
     const { from, to } = await other.json<{ from: number; to: number }>(['migrate'])
     expect(from).toBe(to)
-    other.remove()
-    await fresh.drop()
   })
 })
 
@@ -140,6 +140,7 @@ describe('work', () => {
 
   test('a worker whose store is away says so and waits; a signal ends it', async () => {
     const away = new Project({ TEST_STORE: 'postgres://nobody:secret@127.0.0.1:1/none' })
+    onTestFinished(() => away.remove())
     away.write('app.mjs', cliApp)
     const running = away.start('work', '--app', 'app.mjs')
     await running.says('ECONNREFUSED')
@@ -147,7 +148,6 @@ describe('work', () => {
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).not.toContain('secret')
-    away.remove()
   })
 
   test('handlers may be in a module of their own; a module without any is refused', async () => {
