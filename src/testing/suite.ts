@@ -50,16 +50,18 @@ export function bindCases<Context>(
 /** What `work` gives, or an error that says what did not end in time. */
 export async function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
   const done = new AbortController()
+  const since = clock.now()
+  const tooLate = () =>
+    new RegrowError('too_late', `${what}: expected within ${ms} ms, it did not end`, 'It hangs or is far too slow.')
   const late = clock.sleep(ms, done.signal).then(() => {
     if (done.signal.aborted) return new Promise<never>(() => {})
-    throw new RegrowError(
-      'too_late',
-      `${what}: expected within ${ms} ms, it did not end`,
-      'It hangs or is far too slow.',
-    )
+    throw tooLate()
   })
   try {
-    return await Promise.race([work, late])
+    const value = await Promise.race([work, late])
+    // Work that never lets go of the thread keeps the timer from firing in time.
+    if (clock.now() - since > 2 * ms + 1_000) throw tooLate()
+    return value
   } finally {
     done.abort()
   }

@@ -118,6 +118,7 @@ test('a take of a worker that was declared dead meanwhile is freed by the next f
 
 test('a free that began before a worker registered does not free the keys that this worker took meanwhile', async () => {
   await dying(['x'])
+  await one.workers.leave('dying')
   const answer = await stores.held(
     (gated) => gated.workers.free(leaseMs),
     async () => {

@@ -4,8 +4,9 @@
 -- Returns the freed (job, key), and the number of worker rows removed on each row.
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
 -- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
--- of the snapshot a holder who registered after it would look like nobody.
-with env as materialized (
+-- of the snapshot a holder who registered after it would look like nobody. Index: ledger_holder, one probe per holder, as
+-- this runs every second beside a ledger that may be all back-off. Rows are skipped when locked, so their order is free.
+with recursive env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
@@ -25,16 +26,21 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
-strangers as materialized (
-  select distinct l.holder from regrow.ledger l
-  where l.holder is not null and exists (select 1 from open)
-    and not exists (select 1 from regrow.workers w where w.id = l.holder)
+holders as (
+  (select l.holder from regrow.ledger l where l.holder is not null and exists (select 1 from open) order by l.holder limit 1)
+  union all
+  select (select l.holder from regrow.ledger l where l.holder > h.holder order by l.holder limit 1)
+  from holders h where h.holder is not null
 ),
 lost as materialized (
-  select l.job, l.key from regrow.ledger l
-  where l.holder = any (array(select id from dead union all select holder from strangers))
-  order by l.key collate "C", l.job
-  for update of l skip locked
+  select c.job, c.key from (
+    select id from dead
+    union
+    select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
+  ) d
+  cross join lateral (
+    select l.job, l.key from regrow.ledger l where l.holder = d.id for update skip locked
+  ) c
 ),
 freed as (
   -- The first crash is free: the key starts again like any other. After that it waits a little longer each time.
@@ -42,7 +48,9 @@ freed as (
   set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
     retry_at = case when l.crashes = 0 then l.retry_at
       else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
-  from lost cross join env where l.key = lost.key and l.job = lost.job
+  -- As arrays, because the planner takes those for short and goes by key; joined with `lost` it read the whole ledger.
+  from env cross join unnest((select array_agg(job) from lost), (select array_agg(key) from lost)) as f(job, key)
+  where l.key = f.key and l.job = f.job
   returning l.job, l.key
 )
 select freed.job, freed.key, (select count(*) from dead)::int as workers from freed

@@ -11,7 +11,10 @@ const newest = Math.max(...migrations.map(({ version }) => version))
 
 /** The version of the schema; 0 when there is none. */
 export async function schemaVersion(db: SqlExecutor): Promise<number> {
-  const { rows } = await db.query(`select to_regclass('regrow.meta') is not null as found`)
+  // Not to_regclass: after a wait for the lock it answers from a cache that does not know yet what was created meanwhile.
+  const { rows } = await db.query(
+    `select exists (select 1 from pg_catalog.pg_tables where schemaname = 'regrow' and tablename = 'meta') as found`,
+  )
   if (rows[0]?.found !== true) return 0
   const version = await db.query(`select value from regrow.meta where name = 'schema'`)
   return Number(version.rows[0]?.value ?? 0)

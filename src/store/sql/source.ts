@@ -127,18 +127,22 @@ function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
   const first = query.values.length + 1
   const key = keyText(shape.keys.map((_, i) => `c.k${i}`))
   const wanted = job.key.columns.map(({ type }, i) => `(x ->> ${i})::${sqlType[type]}`)
-  const list = `from jsonb_array_elements($${first + 1}::text::jsonb) as x`
-  const match =
+  const list = `jsonb_array_elements($${first + 1}::text::jsonb) as x`
+  const rows = (match: string) => `select ${columnsOf(shape)} from (
+${query.text}
+  ) q where ${match}`
+  // Composite keys are asked one by one: without statistics, a join with the list read every pending row.
+  const found =
     shape.keys.length === 1
-      ? `q.${shape.keys[0]} = any (array(select ${wanted[0]} ${list}))`
-      : `(${shape.keys.map((column) => `q.${column}`).join(', ')}) in (select ${wanted.join(', ')} ${list})`
+      ? rows(`q.${shape.keys[0]} = any (array(select ${wanted[0]} from ${list}))`)
+      : `select f.* from ${list} cross join lateral (${rows(
+          shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
+        )} offset 0) f`
   return `
 select p.paused, ${key} as key, c.version, c.input, ${waitMs('c.run_at')} as wait_ms
 from (select ${paused.replace('$JOB', `$${first}`)} as paused) p
 cross join (select regrow.clock() as at) env
 left join (
-  select ${columnsOf(shape)} from (
-${query.text}
-  ) q where ${match}
+  ${found}
 ) c on true`
 }

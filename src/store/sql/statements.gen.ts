@@ -100,7 +100,7 @@ cross join lateral (
   where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
   for update
 ) h`,
-  free: `with env as materialized (
+  free: `with recursive env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
@@ -120,23 +120,29 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
-strangers as materialized (
-  select distinct l.holder from regrow.ledger l
-  where l.holder is not null and exists (select 1 from open)
-    and not exists (select 1 from regrow.workers w where w.id = l.holder)
+holders as (
+  (select l.holder from regrow.ledger l where l.holder is not null and exists (select 1 from open) order by l.holder limit 1)
+  union all
+  select (select l.holder from regrow.ledger l where l.holder > h.holder order by l.holder limit 1)
+  from holders h where h.holder is not null
 ),
 lost as materialized (
-  select l.job, l.key from regrow.ledger l
-  where l.holder = any (array(select id from dead union all select holder from strangers))
-  order by l.key collate "C", l.job
-  for update of l skip locked
+  select c.job, c.key from (
+    select id from dead
+    union
+    select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
+  ) d
+  cross join lateral (
+    select l.job, l.key from regrow.ledger l where l.holder = d.id for update skip locked
+  ) c
 ),
 freed as (
   update regrow.ledger l
   set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
     retry_at = case when l.crashes = 0 then l.retry_at
       else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
-  from lost cross join env where l.key = lost.key and l.job = lost.job
+  from env cross join unnest((select array_agg(job) from lost), (select array_agg(key) from lost)) as f(job, key)
+  where l.key = f.key and l.job = f.job
   returning l.job, l.key
 )
 select freed.job, freed.key, (select count(*) from dead)::int as workers from freed

@@ -131,7 +131,7 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       const [first, second, third] = await take(context, one, [id(1), id(2), id(3)])
       assert.ok(first && second && third)
       await context.store.ledger.settle(two, [outcome(first, { finish: true })])
-      await settle(context, one, second, { state: 'retrying', failures: 1, retryMs: 0 })
+      await settle(context, one, second, { state: 'retrying', failures: 1, finish: true })
       await settle(context, one, third, { finish: true })
       const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
       assert.deepEqual([...pending.keys()].sort(), [id(1), id(2)])

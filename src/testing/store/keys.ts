@@ -42,7 +42,9 @@ async function walk(context: StoreContext, job: DeclaredJob, expected: readonly 
   for (let after: string | null = null; ; ) {
     const page = await source.page(after, 2, 0, 5_000)
     found.push(...page.rows.map(({ key }) => key))
+    assert.ok(found.length <= expected.length, `a row comes twice: ${found.at(-1)}`)
     if (page.scanned < 2) break
+    assert.notEqual(page.last, after, 'the cursor moves on')
     after = page.last
   }
   assert.equal(found.length, expected.length, 'every row is on one page')

@@ -134,6 +134,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
       await context.query('create table regrow_testing.nulls (id text)')
       await context.query(`insert into regrow_testing.nulls values ('x'), (null), ('y')`)
       const job = context.job(jobName, { text: 'select id from regrow_testing.nulls', values: [] })
+      assert.deepEqual(keysOf(await read(context.store.source(job))), ['x', 'y'])
       const page = await read(context.store.source(job), null, 2)
       assert.deepEqual(keysOf(page), ['x', 'y'])
       assert.deepEqual(keysOf(await read(context.store.source(job), page.last, 2)), [])

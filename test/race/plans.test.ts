@@ -1,0 +1,206 @@
+// How Postgres plans the statements on big tables: by index, key by key, whether or not anybody has analysed them.
+// Tables that churn have no statistics, or those of another hour: a plan that may flip will flip.
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readJob } from '../../src/job/job.ts'
+import type { SqlDatabase, SqlExecutor } from '../../src/store/executor.ts'
+import type { SettleRow } from '../../src/store/ledger.ts'
+import { migrate } from '../../src/store/sql/migrate.ts'
+import { sqlStore } from '../../src/store/sql/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Index Name'?: string
+  readonly 'Index Cond'?: string
+  readonly Plans?: readonly Node[]
+}
+
+let database: FreshDatabase
+let client: pg.Client
+let store: Store
+/** The statement that the store sent last, and its parameters. */
+let sent: { text: string; params: unknown[] }
+
+const uuid = (n: number) => `0191e8a0-7b6c-7def-8123-${String(n).padStart(12, '0')}`
+const some = (count: number, step: number) => Array.from({ length: count }, (_, i) => i * step)
+const claims = (holder: string) => some(100, 37).map((n) => ({ job: 'a', key: `${holder}.${n}`, take: n }))
+const outcomes = (finish: boolean): SettleRow[] =>
+  some(100, 11).map((n) => ({
+    job: 'mail',
+    key: uuid(n),
+    take: n,
+    state: n % 3 === 0 ? 'retrying' : 'done',
+    version: null,
+    failures: 1,
+    crashes: 0,
+    retryMs: 1_000,
+    error: null,
+    finish: finish && n % 3 !== 0,
+  }))
+
+/** Jobs over the user's tables: one key, and a key of two columns. */
+const things = readJob('a', {
+  key: 'bigint',
+  pending: { text: `select id, version from things where state = 'pending'`, values: [] },
+}).job
+const parts = readJob('b', {
+  key: { tenant: 'int', name: 'text' },
+  pending: { text: `select tenant, name from parts where state = 'pending'`, values: [] },
+}).job
+const mail = { ...readJob('mail', { key: 'uuid', pending: things.query }).job, query: null, custom: null }
+
+beforeAll(async () => {
+  database = await freshDatabase('plans')
+  client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const recorded: SqlExecutor = {
+    query: (text, params = []) => {
+      sent = { text, params: [...params] }
+      return client.query(text, [...params])
+    },
+  }
+  const db: SqlDatabase = {
+    ...recorded,
+    queryWithin: (_timeoutMs, text, params) => recorded.query(text, params),
+    transaction: (fn) => fn(recorded),
+  }
+  await migrate(db)
+  store = sqlStore({ ...db, close: async () => {} }, { exclusive: false })
+  for (const table of ['regrow.ledger', 'regrow.intents', 'regrow.workers', 'regrow.sweeps'])
+    await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  await client.query(`
+    create table things (id bigint primary key, state text not null, version int not null default 1, note text)
+      with (autovacuum_enabled = false);
+    create index things_pending on things (id) where state = 'pending';
+    create table parts (tenant int, name text, state text not null, primary key (tenant, name))
+      with (autovacuum_enabled = false);
+    create index parts_pending on parts (tenant, name) where state = 'pending';`)
+})
+afterAll(async () => {
+  await client.end()
+  await database.drop()
+})
+
+/** 200,000 rows of the ledger (5,000 of them claims), 100,000 intents, 100,000 rows of the user in each table. */
+async function fill(): Promise<void> {
+  await client.query(`
+    truncate regrow.ledger, regrow.intents, regrow.workers, things, parts;
+    insert into regrow.workers select 'w' || n, 'host', 1, '{}', now(), now() from generate_series(1, 20) n;
+    insert into regrow.ledger (job, key, holder, take, state, failures, retry_at)
+      select case when n % 2 = 0 then 'a' else 'b' end, case when n % 2 = 0 then n::text else '["' || n || '","x"]' end,
+        case when n % 40 = 0 then 'w' || (n / 40 % 20 + 1) end, case when n % 40 = 0 then n end,
+        case when n % 40 = 0 then 'running' when n % 7 = 0 then 'quarantined' else 'retrying' end, 1, now()
+      from generate_series(1, 200000) n;
+    insert into regrow.intents (id, job, input, created_at)
+      select ('0191e8a0-7b6c-7def-8123-' || lpad(n::text, 12, '0'))::uuid, 'mail', '1', now() from generate_series(1, 100000) n;
+    insert into things select n, case when n % 20 = 0 then 'pending' else 'done' end, 1, repeat('x', 50)
+      from generate_series(1, 100000) n;
+    insert into parts select n % 100, n::text, case when n % 20 = 0 then 'pending' else 'done' end
+      from generate_series(1, 100000) n;`)
+}
+
+/** Runs what sends a statement, in a transaction that is rolled back, and explains that statement. */
+async function plan(run: () => Promise<unknown>): Promise<Node[]> {
+  await client.query('begin')
+  try {
+    await run()
+    const { text, params } = sent
+    const { rows } = await client.query(`explain (format json) ${text}`, params)
+    return flat(rows[0]['QUERY PLAN'][0].Plan)
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+const flat = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flat)]
+
+/** Every look at these tables goes through an index, with a condition that names keys. */
+function expectIndexes(nodes: readonly Node[], tables: readonly string[], whole: readonly string[] = []): void {
+  const seen = nodes.filter(
+    (node) => tables.includes(node['Relation Name'] ?? '') && node['Node Type'] !== 'ModifyTable',
+  )
+  expect(seen.length, 'the statement reads none of these tables').toBeGreaterThan(0)
+  const bitmaps = nodes.filter((node) => node['Node Type'] === 'Bitmap Index Scan')
+  const wrong = [...seen, ...bitmaps].filter((node) => {
+    if (node['Node Type'] === 'Bitmap Heap Scan') return false
+    const byIndex = /^(Bitmap )?Index (Only )?Scan$/.test(node['Node Type'])
+    return !byIndex || (node['Index Cond'] === undefined && !whole.includes(node['Index Name'] ?? ''))
+  })
+  expect(wrong.map((node) => `${node['Node Type']} on ${node['Relation Name']} ${node['Index Name'] ?? ''}`)).toEqual(
+    [],
+  )
+}
+
+const stalls = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
+
+/** What is run, the tables it must not read as a whole, and the indexes that it may read from end to end. */
+const cases: readonly [name: string, run: () => Promise<unknown>, tables: string[], whole?: string[]][] = [
+  ['take', () => store.ledger.take('w1', claims('x')), ['ledger']],
+  ['settle', () => store.ledger.settle('w1', outcomes(false)), ['ledger', 'intents']],
+  ['settle of intents', () => store.ledger.settle('w1', outcomes(true)), ['ledger', 'intents']],
+  ['release', () => store.ledger.release('w1', claims('x')), ['ledger']],
+  ['fence', () => store.transaction((tx) => store.ledger.fence('w1', claims('x'), tx)), ['ledger']],
+  ['clear', () => store.ledger.clear('a', [{ key: '14', version: 'v2' }]), ['ledger']],
+  ['standing', () => store.ledger.standing('a', some(100, 2).map(String)), ['ledger']],
+  ['beat', () => store.workers.beat('w1', some(100, 40), 1_000_000, 15_000), ['ledger']],
+  // Strangers are looked for among all claims: that index holds the claims and nothing else.
+  ['free', () => store.workers.free(15_000), ['ledger'], ['ledger_holder']],
+  ['check', () => store.source(things).check(some(100, 20).map(String)), ['things']],
+  [
+    'check of a composite key',
+    () => store.source(parts).check(some(100, 20).map((n) => JSON.stringify([String(n % 100), String(n)]))),
+    ['parts'],
+  ],
+  ['check of intents', () => store.source(mail).check(some(100, 5).map(uuid)), ['intents']],
+  ['first page', () => store.source(things).page(null, 10_000, 0, 9), ['things', 'ledger'], ['things_pending']],
+  ['page', () => store.source(things).page('50000', 1_000, 0, 9), ['things', 'ledger'], ['things_pending']],
+  [
+    'page of a composite key',
+    () => store.source(parts).page('["50","20050"]', 1_000, 0, 9),
+    ['parts', 'ledger'],
+    ['parts_pending'],
+  ],
+  ['page of intents', () => store.source(mail).page(uuid(50_000), 1_000, 0, 9), ['intents', 'ledger']],
+]
+
+describe.each([
+  ['statistics of the tables as they are', () => fill().then(() => client.query('analyze'))],
+  [
+    'no statistics at all',
+    async () => {
+      await client.query('delete from pg_statistic')
+      await fill()
+    },
+  ],
+  [
+    'statistics from when the tables were empty',
+    async () => {
+      await client.query('truncate regrow.ledger, regrow.intents, regrow.workers, things, parts')
+      await client.query('analyze')
+      await fill()
+    },
+  ],
+] as const)('with %s', (_name, prepare) => {
+  beforeAll(prepare)
+
+  test.each(cases)('%s goes by index', async (_statement, run, tables, whole) => {
+    expectIndexes(await plan(run), tables, whole)
+  })
+})
+
+test('stall needs no look at the ledger but its unique index', async () => {
+  const nodes = await plan(() => store.ledger.stall(stalls()))
+  expect(nodes.filter((node) => node['Relation Name'] === 'ledger').map((node) => node['Node Type'])).toEqual([
+    'ModifyTable',
+  ])
+})
+
+test('a Seq Scan would be seen', async () => {
+  const nodes = await plan(async () => {
+    sent = { text: 'select count(failures) from regrow.ledger', params: [] }
+  })
+  expect(() => expectIndexes(nodes, ['ledger'])).toThrow(/Seq Scan on ledger/)
+})
