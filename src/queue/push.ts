@@ -40,6 +40,7 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
 /** The door of a queue that is opened by its first use; one that cannot be opened now drops hints like a broken one. */
 export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): Push {
   return async (hints) => {
+    if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     try {
       return await (await open())(hints)
     } catch (error) {

@@ -94,6 +94,17 @@ test('a queue that cannot be opened drops hints like a broken one', async () => 
   expect(dropped).toEqual([{ count: 2, why: 'queue', error: refused }])
 })
 
+test('no hints open nothing', async () => {
+  const { events, dropped } = world(takesAll)
+  let opened = 0
+  const push = lateDoor(async () => {
+    opened++
+    throw new Error('away')
+  }, events)
+  expect(await push([])).toEqual({ added: 0, merged: 0, dropped: 0 })
+  expect([opened, dropped]).toEqual([0, []])
+})
+
 test('a mistake of the user is thrown, not dropped', async () => {
   const { events, dropped } = world(takesAll)
   const push = lateDoor(() => Promise.reject(new RegrowError('not_migrated', 'x', 'y')), events)

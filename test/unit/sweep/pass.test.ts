@@ -1,0 +1,166 @@
+// A pass: pages bounded by rows scanned, a cursor that always moves on, and five ways to end.
+import { expect, test } from 'vitest'
+import { readJob } from '../../../src/job/job.ts'
+import { sql } from '../../../src/job/pending.ts'
+import type { Hint } from '../../../src/queue/hint.ts'
+import type { Ledger } from '../../../src/store/ledger.ts'
+import type { Page, PageRow, Source } from '../../../src/store/source.ts'
+import { horizonMs, type PassPorts, pass } from '../../../src/sweep/pass.ts'
+import { VirtualClock } from '../../sim/virtual-clock.ts'
+
+const { job } = readJob('a', { pending: sql`select id from t`, sweep: { every: '1m', jitter: '10s' } })
+
+/** A table of `count` rows, of which those that `eligible` names may be hinted; a page takes `pageMs`. */
+function world(table: {
+  count: number
+  eligible?: (place: number) => boolean
+  room?: number
+  pageMs?: number
+  row?: Partial<PageRow>
+}) {
+  const { count, eligible = () => true, room = Number.POSITIVE_INFINITY, pageMs = 0, row = {} } = table
+  const clock = new VirtualClock()
+  const keys = Array.from({ length: count }, (_, i) => String(i).padStart(7, '0'))
+  const pages: { after: string | null; limit: number }[] = []
+  const pushes: (readonly Hint[])[] = []
+  const order: string[] = []
+  let left = room
+  const source: Source = {
+    versioned: false,
+    finishes: false,
+    check: () => Promise.reject(new Error('a pass checks nothing')),
+    async page(after, limit): Promise<Page> {
+      pages.push({ after, limit })
+      if (pageMs > 0) await clock.sleep(pageMs)
+      const from = after === null ? 0 : keys.indexOf(after) + 1
+      const scanned = keys.slice(from, from + limit)
+      const rows = scanned
+        .filter((_, i) => eligible(from + i))
+        .map((key) => ({ key, version: null, waitMs: 0, renewed: false, ...row }))
+      return { scanned: scanned.length, last: scanned.at(-1) ?? null, rows }
+    },
+  }
+  const advanced: string[] = []
+  const ports: PassPorts = {
+    clock,
+    random: { float: () => 0.5, hex: () => '' },
+    source,
+    ledger: {
+      async clear(_: string, rows: readonly { key: string }[]) {
+        order.push('clear')
+        return rows.map(({ key }) => key)
+      },
+    } as unknown as Ledger,
+    async push(hints) {
+      order.push('push')
+      pushes.push(hints)
+      const added = Math.min(left, hints.length)
+      left -= added
+      return { added, merged: 0, dropped: hints.length - added }
+    },
+    async advance(cursor) {
+      advanced.push(cursor)
+      return true
+    },
+  }
+  return { clock, ports, pages, pushes, advanced, keys, order }
+}
+const signal = new AbortController().signal
+
+test('a page reads 10,000 rows, pushes go in thousands, and the last page ends the pass', async () => {
+  const { ports, pages, pushes, advanced, keys } = world({ count: 23_500 })
+  expect(await pass(ports, job, null, signal)).toEqual({
+    seen: 23_500,
+    pushed: 23_500,
+    held: 0,
+    cursor: null,
+    ended: 'finished',
+  })
+  expect(pages).toEqual([
+    { after: null, limit: 10_000 },
+    { after: keys[9_999], limit: 10_000 },
+    { after: keys[19_999], limit: 10_000 },
+  ])
+  expect(pushes.map((hints) => hints.length)).toEqual([...Array(23).fill(1_000), 500])
+  expect(advanced).toEqual([keys[9_999], keys[19_999]])
+})
+
+test('pages in which nothing may start do not stop it', async () => {
+  const { ports, pages } = world({ count: 30_001, eligible: (place) => place === 30_000 })
+  expect(await pass(ports, job, null, signal)).toMatchObject({
+    seen: 30_001,
+    pushed: 1,
+    held: 30_000,
+    ended: 'finished',
+  })
+  expect(pages).toHaveLength(4)
+})
+
+test('a full queue ends it at the last thousand that was taken', async () => {
+  const { ports, keys, pages } = world({ count: 25_000, room: 12_300 })
+  expect(await pass(ports, job, null, signal)).toMatchObject({ pushed: 12_300, cursor: keys[11_999], ended: 'full' })
+  expect(pages).toHaveLength(2)
+})
+
+test('a queue that is full from the start leaves the cursor where it was', async () => {
+  const { ports, keys } = world({ count: 5_000, room: 0 })
+  expect(await pass(ports, job, keys[99] as string, signal)).toMatchObject({
+    pushed: 0,
+    cursor: keys[99],
+    ended: 'full',
+  })
+})
+
+test('it goes on behind its cursor', async () => {
+  const { ports, keys, pages } = world({ count: 5_000 })
+  expect(await pass(ports, job, keys[3_999] as string, signal)).toMatchObject({ seen: 1_000, ended: 'finished' })
+  expect(pages[0]?.after).toBe(keys[3_999])
+})
+
+test('after 30 s it ends at its cursor', async () => {
+  const { clock, ports, keys } = world({ count: 100_000, pageMs: 8_000 })
+  const result = pass(ports, job, null, signal)
+  await clock.pass(60_000)
+  expect(await result).toMatchObject({ seen: 40_000, cursor: keys[39_999], ended: 'budget' })
+})
+
+test('a turn that is somebody else’s now ends it', async () => {
+  const { ports, keys } = world({ count: 30_000 })
+  expect(await pass({ ...ports, advance: async () => false }, job, null, signal)).toMatchObject({
+    seen: 10_000,
+    cursor: keys[9_999],
+    ended: 'lost',
+  })
+})
+
+test('a worker that stops ends it after its page', async () => {
+  const { ports, keys } = world({ count: 30_000 })
+  const stop = new AbortController()
+  stop.abort()
+  expect(await pass(ports, job, null, stop.signal)).toMatchObject({ cursor: keys[9_999], ended: 'stopped' })
+})
+
+test('hints of a sweep are not fresh, wait as long as their row does, and are spread by its jitter', async () => {
+  const { ports, pushes } = world({ count: 1, row: { waitMs: 700 } })
+  await pass(ports, job, null, signal)
+  expect(pushes).toEqual([[{ job: 'a', key: '0000000', delayMs: 5_700, fresh: false }]])
+})
+
+test('a key with a new version is hinted as fresh, then cleared: a crash in between loses nothing', async () => {
+  const { ports, pushes, order } = world({ count: 1, row: { renewed: true, version: '2' } })
+  await pass(ports, job, null, signal)
+  expect(pushes[0]?.[0]).toMatchObject({ key: '0000000', fresh: true })
+  expect(order).toEqual(['push', 'clear'])
+})
+
+test('an empty table is a finished pass', async () => {
+  expect(await pass(world({ count: 0 }).ports, job, null, signal)).toMatchObject({
+    seen: 0,
+    cursor: null,
+    ended: 'finished',
+  })
+})
+
+test('what comes due before the next sweep, late as that may be, is within the horizon', () => {
+  expect(horizonMs(job)).toBeGreaterThanOrEqual(60_000 * 1.1 + 1_000)
+})
