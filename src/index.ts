@@ -8,7 +8,14 @@ export { redact } from './base/redact.ts'
 export type * from './job/declaration.ts'
 export type { EventMap } from './job/event-map.ts'
 export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
-export { sql } from './job/pending.ts'
+export {
+  type BuiltQuery,
+  type CustomPending,
+  type Pending,
+  type PendingRow,
+  type SqlValue,
+  sql,
+} from './job/pending.ts'
 export type {
   ActOptions,
   DropReport,

@@ -100,11 +100,14 @@ function wrongType(job: Job, found: SqlField, declared: ScalarKey): RegrowError 
 interface Plan {
   readonly 'Node Type': string
   readonly 'Parent Relationship'?: string
+  readonly Alias?: string
+  readonly Schema?: string
+  readonly 'Relation Name'?: string
   readonly Output?: readonly string[]
   readonly Plans?: readonly Plan[]
 }
 
-/** LIMIT hides rows from the check, a window or an expression as key makes each check read the whole table. */
+/** LIMIT hides rows from the check; a window, a WITH of its own or an expression as key makes each check read the whole table. */
 async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shape: QueryShape): Promise<void> {
   const keys = shape.keys.map((column) => `q.${column}`).join(', ')
   const { rows } = await db.query(
@@ -116,7 +119,7 @@ async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shap
   if (!plan) return
   const nodes = trunk(plan)
   const has = (type: string) => nodes.some((node) => node['Node Type'] === type)
-  if (nodes[0]?.['Node Type'] === 'Limit' || nodes[1]?.['Node Type'] === 'Limit')
+  if (passedThrough(plan).some((node) => node['Node Type'] === 'Limit'))
     throw refusal(
       job,
       'the pending query has a LIMIT (or OFFSET)',
@@ -134,12 +137,40 @@ async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shap
       'the pending query uses a window function, so asking for one key reads the whole table',
       'Write it without OVER (…), or give { page, isPending }.',
     )
-  const expression = plan.Output?.find((output) => !/^("[^"]+"|[\w$]+)(\.("[^"]+"|[\w$]+)){0,2}$/.test(output))
+  const outputs = plan.Output ?? []
+  const expression = outputs.find((output) => !/^("[^"]+"|[\w$]+)(\.("[^"]+"|[\w$]+)){0,2}$/.test(output))
   if (expression)
     throw refusal(
       job,
       `the key is the expression ${expression}, so asking for one key reads the whole table`,
       'Return the plain key column and declare its type with `key`, or give { page, isPending }.',
+    )
+  const isKeys = ({ Alias }: Plan) => outputs.some((output) => output.replaceAll('"', '').startsWith(`${Alias}.`))
+  if (nodes.some((node) => node['Node Type'] === 'CTE Scan' && isKeys(node)))
+    throw refusal(
+      job,
+      'the key comes from a WITH that is used twice or is MATERIALIZED, so asking for one key reads all of it',
+      'Write it as a subquery, or give { page, isPending }.',
+    )
+  await refuseRowSecurity(db, job, everyNode(plan))
+}
+
+/** Row security whose setting a worker does not have gives zero rows, and that looks healthy. */
+async function refuseRowSecurity(db: SqlDatabase, job: Job, nodes: readonly Plan[]): Promise<void> {
+  const tables = nodes.flatMap(({ Schema, 'Relation Name': name }) =>
+    Schema && name ? [{ schema: Schema, name }] : [],
+  )
+  const { rows } = await db.query(
+    `select c.relname as name from jsonb_to_recordset($1::text::jsonb) as t(schema text, name text)
+     join pg_namespace n on n.nspname = t.schema join pg_class c on c.relnamespace = n.oid and c.relname = t.name
+     where row_security_active(c.oid)`,
+    [JSON.stringify(tables)],
+  )
+  if (rows.length > 0)
+    throw refusal(
+      job,
+      `row security of "${rows[0]?.name}" holds for this user, so rows may be hidden without an error`,
+      'Let regrow connect as the owner of the table or as a role with BYPASSRLS, or give { page, isPending }.',
     )
 }
 
@@ -150,6 +181,15 @@ function trunk(plan: Plan): Plan[] {
   )
   return [plan, ...below.flatMap(trunk)]
 }
+
+/** The nodes that the query's rows pass one by one, from the top to the first join or table. */
+function passedThrough(plan: Plan): Plan[] {
+  const below = trunk(plan).filter((node) => plan.Plans?.includes(node))
+  const joins = below.length > 1 && !plan['Node Type'].endsWith('Append')
+  return [plan, ...(joins ? [] : below.flatMap(passedThrough))]
+}
+
+const everyNode = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(everyNode)]
 
 const list = (fields: readonly SqlField[]) => fields.map(({ name }) => `"${name}"`).join(', ') || 'no column'
 
