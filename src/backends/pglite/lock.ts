@@ -1,29 +1,32 @@
 // PGlite does not refuse a second opener, and two of them destroy a directory. A lock file beside it does.
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { RegrowError } from '../../base/errors.ts'
+
+/** Locks that this process holds. A lock with our number that is not among them is a dead process's: containers reuse numbers. */
+const held = new Set<string>()
 
 /** Takes the lock or throws; returns what gives it back. A lock whose process is dead is taken over. */
 export function lockDirectory(directory: string): () => void {
   const path = `${resolve(directory.replace(/^file:\/\//, ''))}.lock`
   mkdirSync(dirname(path), { recursive: true })
   for (let attempt = 0; attempt < 3; attempt++) {
-    try {
-      const file = openSync(path, 'wx')
-      writeSync(file, String(process.pid))
-      closeSync(file)
-      return () => rmSync(path, { force: true })
-    } catch (error) {
-      if ((error as { code?: string }).code !== 'EEXIST') throw error
-      const owner = Number.parseInt(readFileSync(path, 'utf8'), 10)
-      if (owner === process.pid || isAlive(owner))
-        throw new RegrowError(
-          'store_in_use',
-          `The PGlite directory ${directory} is open in process ${owner}`,
-          'One process at a time can open it. Stop the other one, or use Postgres: store: postgres(url).',
-        )
-      rmSync(path, { force: true })
+    if (created(path)) {
+      held.add(path)
+      return () => {
+        held.delete(path)
+        rmSync(path, { force: true })
+      }
     }
+    const text = read(path)
+    const owner = Number.parseInt(text, 10)
+    if (held.has(path) || (owner !== process.pid && isAlive(owner)))
+      throw new RegrowError(
+        'store_in_use',
+        `The PGlite directory ${directory} is open in process ${owner}`,
+        `One process at a time can open it. Stop the other one, or use Postgres: store: postgres(url). (If process ${owner} is something else, remove ${path}.)`,
+      )
+    removeStale(path, text)
   }
   throw new RegrowError(
     'store_in_use',
@@ -32,12 +35,59 @@ export function lockDirectory(directory: string): () => void {
   )
 }
 
+/** A link makes the file with its text in one step: nobody reads a lock without its owner. Where there are no links, nearly so. */
+function created(path: string): boolean {
+  const own = `${path}.${process.pid}`
+  writeFileSync(own, String(process.pid))
+  try {
+    linkSync(own, path)
+    return true
+  } catch (error) {
+    return codeOf(error) !== 'EEXIST' && createdAlone(path)
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function createdAlone(path: string): boolean {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Moved aside first and looked at again: it may be a new owner's by now, and then it goes back. */
+function removeStale(path: string, text: string): void {
+  const aside = `${path}.${process.pid}`
+  try {
+    renameSync(path, aside)
+    if (readFileSync(aside, 'utf8') !== text) renameSync(aside, path)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error
+  } finally {
+    rmSync(aside, { force: true })
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return false
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as { code?: string }).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
+
+const codeOf = (error: unknown) => (error as { code?: string }).code

@@ -70,8 +70,12 @@ export async function openDatabase(given: PostgresGiven, { max = 10 }: PostgresO
 
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
-/** Without a listener, an idle connection that breaks would end the process. */
+const quiet = new WeakSet<object>()
+
+/** Without a listener, a connection that breaks while it is idle, or between two statements, would end the process. */
 function quieten(source: { on?(event: 'error', listener: (error: Error) => void): unknown }): void {
+  if (quiet.has(source)) return
+  quiet.add(source)
   source.on?.('error', () => {})
 }
 
@@ -119,6 +123,7 @@ async function within(
 
 async function transaction<T>(pool: Pick<PgPool, 'connect'>, fn: (tx: SqlExecutor) => Promise<T>): Promise<T> {
   const client = await pool.connect()
+  quieten(client)
   let broken = false
   try {
     await client.query('begin')

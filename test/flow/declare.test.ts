@@ -1,0 +1,160 @@
+// An app opens nothing before first use, tells all mistakes at once, and waits for a store that is away.
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { memory } from '../../src/backends/memory/index.ts'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { type App, type AppOptions, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { Ear } from './world.ts'
+
+/** Nobody listens on port 1. */
+const nowhere = 'postgres://nobody@127.0.0.1:1/none'
+const pending = sql`select id from things`
+
+/** A store that tells when it is opened. */
+function watched(): { store: StoreDriver; opened: () => number } {
+  let opens = 0
+  const driver = postgres(nowhere)
+  return {
+    opened: () => opens,
+    store: {
+      ...driver,
+      open: (around) => {
+        opens++
+        return driver.open(around)
+      },
+    },
+  }
+}
+
+test('an app with an unreachable store is made, given jobs and handlers, and nothing is opened or thrown', async () => {
+  const { store, opened } = watched()
+  let asked = 0
+  const url = () => {
+    asked++
+    return nowhere
+  }
+  const app = regrow({ store })
+  const rows = app.job('rows', { pending, run() {} })
+  rows.handle(() => {})
+  app.job('mails', { input: z.string() }).handleMany(() => {})
+  app.on('job.started', () => {})
+  app.jobs()
+  regrow({ store: postgres(url), queue: memory() }).job('a', { pending })
+  regrow({ store: postgres(undefined) })
+  regrow({ store: pglite('/nowhere/at/all') })
+  await app.close()
+  expect([opened(), asked]).toEqual([0, 0])
+})
+
+test('the first use meets the environment: a hint is dropped and told, an intent is refused', async () => {
+  const app = regrow({ store: postgres(nowhere) })
+  const ear = new Ear(app)
+  const rows = app.job('rows', { pending })
+  const mails = app.job('mails', { input: z.string() })
+  expect(await rows.enqueue('a')).toMatchObject({ added: 0, dropped: 1 })
+  expect(ear.of('hint.dropped')).toMatchObject([{ count: 1, why: 'queue', error: { code: 'ECONNREFUSED' } }])
+  await expect(mails.enqueue('ada')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await expect(app.transaction(async () => {})).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await app.close()
+})
+
+test.each([undefined, '', () => ''])(
+  'an address that is %o is refused at first use, with what it may be',
+  async (given) => {
+    const app = regrow({ store: postgres(given) })
+    await expect(app.migrate()).rejects.toMatchObject({
+      code: 'no_url',
+      message: expect.stringContaining('Set DATABASE_URL, or pass postgres://'),
+    })
+  },
+)
+
+test('a worker waits for a store that is away, says so, and can be stopped meanwhile', async () => {
+  const app = regrow({ store: postgres(nowhere) })
+  const ear = new Ear(app)
+  app.job('rows', { pending, run() {} })
+  const worker = app.work()
+  await ear.until(() => ear.of('loop.failed', { loop: 'open' }).length >= 2)
+  await worker.stop()
+  await expect(worker.ready).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  const before = ear.of('loop.failed').length
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(ear.of('loop.failed')).toHaveLength(before)
+  await app.close()
+})
+
+test('a worker that finds a mistake does not wait', async () => {
+  const app = regrow({ store: postgres('') })
+  app.job('rows', { pending, run() {} })
+  const worker = app.work()
+  await expect(worker.ready).rejects.toMatchObject({ code: 'no_url' })
+  await worker.stop()
+})
+
+const uses: [what: string, use: (app: App) => unknown][] = [
+  ['enqueue', (app) => app.jobs()[0]?.enqueue('x')],
+  ['work', async (app) => app.work()],
+  ['transaction', (app) => app.transaction(async () => {})],
+  ['status', (app) => app.status()],
+  ['sweep', (app) => app.sweep()],
+  ['queue', (app) => app.queue()],
+]
+test.each(uses)('%s tells all mistakes of all declarations at once, before anything is opened', async (_, use) => {
+  const { store, opened } = watched()
+  const app = regrow({ store, lease: 'long', leese: 1 } as unknown as AppOptions)
+  app.job('one', { pending, timeuot: '5s' } as never)
+  app.job('two', {} as never)
+  const told: unknown = await Promise.resolve(use(app)).then(
+    () => 'nothing',
+    (error: unknown) => error,
+  )
+  expect(told).toMatchObject({ code: 'bad_declaration' })
+  const { message } = told as Error
+  for (const sentence of [
+    'regrow found 4 mistakes',
+    'regrow(): unknown option "leese"; did you mean "lease"?',
+    'regrow(): `lease` is "long"',
+    'job "one": unknown option "timeuot"; did you mean "timeout"?',
+    'job "two": `pending` is missing',
+  ])
+    expect(message).toContain(sentence)
+  expect(opened()).toBe(0)
+})
+
+test.each<[string, unknown, string]>([
+  ['nothing at all', undefined, 'regrow(): `store` is missing: where is the truth?'],
+  ['no store', {}, 'regrow(): `store` is missing: where is the truth?'],
+  [
+    'an address as store',
+    { store: nowhere },
+    'regrow(): `store` is a string; expected what postgres(url) or pglite(directory) returns',
+  ],
+  [
+    'an object as queue',
+    { store: postgres(nowhere), queue: {} },
+    'regrow(): `queue` is an object; expected what memory()',
+  ],
+  [
+    'a lease too short',
+    { store: postgres(nowhere), lease: '100ms' },
+    'regrow(): `lease` is 100 ms; expected a second at least',
+  ],
+])('%s is a mistake', async (_, options, sentence) => {
+  const app = regrow(options as AppOptions)
+  await expect(app.status()).rejects.toThrow(sentence)
+})
+
+test('mistakes in the options of a worker are told at once', () => {
+  const app = regrow({ store: postgres(nowhere) })
+  const job = app.job('rows', { pending, run() {} })
+  const many = app.job('many', { pending }).handleMany(() => {}, { batch: 0 })
+  const start = () => app.work({ concurency: 5, concurrency: 0, handlers: [job.handle(() => {}), many] } as never)
+  for (const sentence of [
+    'work(): unknown option "concurency"; did you mean "concurrency"?',
+    'work(): `concurrency` is 0; expected a whole number from 1',
+    'work(): "rows" has two handlers',
+    'work(): `batch` of "many" is 0',
+  ])
+    expect(start).toThrow(sentence)
+})

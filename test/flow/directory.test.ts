@@ -1,0 +1,55 @@
+// A PGlite directory: one process at a time, and what it holds is there again after a crash.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { regrow } from '../../src/index.ts'
+import { Ear } from './world.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'regrow-directory-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const holder = fileURLToPath(new URL('../processes/directory-holder.ts', import.meta.url))
+
+test('a directory that is open in another process is refused; when that was killed, it is taken over', async () => {
+  const directory = join(folder, 'data')
+  const other = fork(holder, [directory], { execArgv: ['--import', 'jiti/register'] })
+  await once(other, 'message')
+  const app = regrow({ store: pglite(directory) })
+  await expect(app.migrate()).rejects.toMatchObject({
+    code: 'store_in_use',
+    message: expect.stringMatching(
+      new RegExp(`is open in process ${other.pid}.*One process at a time.*postgres\\(url\\)`, 's'),
+    ),
+  })
+  const ended = once(other, 'exit')
+  other.kill('SIGKILL')
+  await ended
+  expect(existsSync(`${directory}.lock`)).toBe(true)
+  expect(await app.migrate()).toEqual({ from: expect.any(Number), to: expect.any(Number) })
+
+  // Opened a second time in the same process it would be destroyed just as well.
+  await expect(regrow({ store: pglite(directory) }).migrate()).rejects.toMatchObject({ code: 'store_in_use' })
+
+  await app.job('mail.send', { input: z.string() }).enqueue('ada')
+  await app.close()
+  expect(existsSync(`${directory}.lock`)).toBe(false)
+
+  const again = regrow({ store: pglite(directory) })
+  const ear = new Ear(again)
+  const sent: string[] = []
+  again.job('mail.send', { input: z.string(), run: (to) => void sent.push(to) })
+  const worker = again.work()
+  await ear.hears('job.settled', { state: 'done' })
+  expect(sent).toEqual(['ada'])
+  await worker.stop()
+  await again.close()
+})
