@@ -1,6 +1,7 @@
 // Races of beat and free: with the takes, settles and releases of who lives, who dies, and who has just begun to live.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Claim } from '../../src/store/ledger.ts'
+import { statements } from '../../src/store/sql/statements.gen.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { Claims } from '../../src/worker/claims.ts'
@@ -38,9 +39,7 @@ test('a settle that waits for a free is discarded: the key is somebody else’s'
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const slow = await stores.store(client)
   const settling = await one.transaction(async (tx) => {
-    await tx.query(
-      `update regrow.ledger set holder = null, take = null, state = 'retrying', crashes = 1 where key = 'x'`,
-    )
+    await tx.query(statements.free, [leaseMs])
     const late = slow.ledger.settle('dying', outcomes([claim]))
     await stores.blocked(rows[0].pid)
     return { late }

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Job } from '../../src/job/job.ts'
 import { readJob } from '../../src/job/job.ts'
+import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Claim } from '../../src/store/ledger.ts'
+import { statements } from '../../src/store/sql/statements.gen.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
@@ -114,41 +116,40 @@ test('what eight workers take, check and finish in transactions has each effect 
   expect(effects).toEqual({ all: 300, keys: 300 })
 })
 
-test('a take waits for a clear under way, and then starts without the history that was cleared', async () => {
-  const [store, other] = eight as [Store, Store]
-  const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
-  await store.ledger.settle('w0', outcomes([claim], { state: 'quarantined', failures: 20, version: 'v1' }))
+/** Begins `late` on a connection of its own while `first` is sent but not committed; it must wait for it. */
+async function behind<T>(first: (tx: SqlExecutor) => Promise<unknown>, late: (store: Store) => Promise<T>): Promise<T> {
   const client = await stores.client()
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const slow = await stores.store(client)
-  await store
-    .transaction(async (tx) => {
-      await tx.query(`delete from regrow.ledger where key = 'x' and version <> 'v2' and holder is null`)
-      const taking = slow.ledger.take('w1', claims(['x']))
-      await stores.blocked(rows[0].pid)
-      void taking.catch(() => {})
-      return { taking }
-    })
-    .then(async ({ taking }) => {
-      const [answer] = await taking
-      expect([answer?.verdict, answer?.failures]).toEqual(['taken', 0])
-    })
-  expect(await other.ledger.clear('a', [{ key: 'x', version: 'v3' }])).toEqual([])
+  const { waiting } = await (eight[0] as Store).transaction(async (tx) => {
+    await first(tx)
+    const begun = late(slow)
+    await stores.blocked(rows[0].pid)
+    return { waiting: begun }
+  })
+  return waiting
+}
+
+test('a take waits for a clear under way, and then starts without the history that was cleared', async () => {
+  const [store] = eight as [Store]
+  const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
+  await store.ledger.settle('w0', outcomes([claim], { state: 'quarantined', failures: 20, version: 'v1' }))
+  const rows = JSON.stringify([{ job: 'a', key: 'x', version: 'v2' }])
+  const [answer] = await behind(
+    (tx) => tx.query(statements.clear, [rows]),
+    (slow) => slow.ledger.take('w1', claims(['x'])),
+  )
+  expect([answer?.verdict, answer?.failures]).toEqual(['taken', 0])
 })
 
 test('a clear that waits for a take leaves the claim alone', async () => {
   const [store] = eight as [Store]
   const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
   await store.ledger.settle('w0', outcomes([claim], { state: 'retrying', failures: 3, version: 'v1' }))
-  const client = await stores.client()
-  const { rows } = await client.query('select pg_backend_pid() as pid')
-  const slow = await stores.store(client)
-  const { clearing } = await store.transaction(async (tx) => {
-    await tx.query(`update regrow.ledger set holder = 'w1', take = 1, state = 'running' where key = 'x'`)
-    const pending = slow.ledger.clear('a', [{ key: 'x', version: 'v2' }])
-    await stores.blocked(rows[0].pid)
-    return { clearing: pending }
-  })
-  expect(await clearing).toEqual([])
+  const cleared = await behind(
+    (tx) => tx.query(statements.take, ['w1', JSON.stringify(claims(['x']))]),
+    (slow) => slow.ledger.clear('a', [{ key: 'x', version: 'v2' }]),
+  )
+  expect(cleared).toEqual([])
   expect(await stores.row('x')).toMatchObject({ holder: 'w1', failures: 3 })
 })
