@@ -104,7 +104,7 @@ describe('in an empty project', () => {
       expect(blocks[first + 1]?.info).toBe('text output')
       const script = await compile(blocks[first]?.code as string, major)
       expect(await run(node, [script], project)).toBe(blocks[first + 1]?.code)
-    })
+    }, 120_000)
   })
 })
 
