@@ -63,7 +63,7 @@ export class Damage {
   /** One line for each loss, for the end. */
   summary(): string[] {
     return this.#losses.map(({ kind, struck, missing, firstStartMs, lastStartMs }) => {
-      const what = `${kind}: ${struck} ${kind === 'wipe' ? 'hints destroyed' : 'cut off while running'}`
+      const what = `${kind}: ${struck} ${kind === 'wipe' ? 'hints destroyed' : 'runs cut off'}`
       if (firstStartMs === undefined || lastStartMs === undefined) return `${what}, none of them had to start again`
       const times = `first after ${seconds(firstStartMs)}, last after ${seconds(lastStartMs)}`
       return `${what}, ${struck - missing.size} started again: ${times}`

@@ -166,9 +166,11 @@ export class Worker {
     const { ready, stopped, renewed, broken } = await this.#checked(job, taken, refused)
     await this.#release(stopped.map(({ entry }) => entry))
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
-    const cleared = new Set(renewed.length > 0 ? await store.ledger.clear(job.name, renewed) : [])
-    await this.#refuse(job, cleared, [
-      ...refused.filter(({ hint }) => !cleared.has(hint.key)),
+    if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
+    // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
+    const anew = new Set(renewed.map(({ key }) => key))
+    await this.#refuse(job, anew, [
+      ...refused.filter(({ hint }) => !anew.has(hint.key)),
       ...stopped.map(({ entry, ...why }) => ({
         ...why,
         hint: byKey.get(entry.key) as PoppedHint,
@@ -182,14 +184,14 @@ export class Worker {
     return []
   }
 
-  /** Tells why hints start nothing, and does what follows; keys that were cleared are new work. */
-  async #refuse(job: Job, cleared: ReadonlySet<string>, refused: readonly Refused[]): Promise<void> {
+  /** Tells why hints start nothing, and does what follows; keys in `anew` are new work. */
+  async #refuse(job: Job, anew: ReadonlySet<string>, refused: readonly Refused[]): Promise<void> {
     const { events, push } = this.#ports
     if (events.heard('hint.refused'))
       for (const { hint, why } of refused) events.emit('hint.refused', { job: job.name, key: hint.key, why })
     const reaction = react(job, refused)
     for (const hint of reaction.lookAgain) this.#lookAgain.add(hint)
-    const renewed = [...cleared].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
+    const renewed = [...anew].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
     if (reaction.push.length + renewed.length > 0) await push([...reaction.push, ...renewed])
   }
 
