@@ -138,24 +138,32 @@ test('one stored input that no longer fits the schema fails alone; its neighbour
   expect(ear.of('job.settled', { state: 'quarantined' }).map(({ key }) => key)).toEqual([keys[1]])
 })
 
-test('a key that waits for its row and is enqueued again is one key of its batch', async () => {
+test('a key that waits for another look and is enqueued again is one key of its batch', async () => {
   const { app, ear } = world.app()
   const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' } })
   const batches: number[][] = []
+  let letGo = () => {}
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
   const handler = job.handleMany(async (ids) => {
     batches.push(ids)
+    if (ids.includes(2)) await held
     await mark(ids)
   })
-  await world.work(app, { handlers: [handler] })
+  await world.work(app, { concurrency: 1, handlers: [handler] })
   await job.enqueue(1)
-  await world.pass(150)
-  await add(1)
-  await world.pass(49)
-  // Popped together with the second look at the first hint, which is due now.
-  await Promise.all([job.enqueue(1), world.pass(2_000)])
-  await world.until(() => ear.of('job.settled').length === 1)
+  await world.until(() => ear.of('hint.refused', { why: 'not pending' }).length === 1)
+  await add(2)
+  await job.enqueue(2)
+  await world.until(() => ear.of('job.started', { key: '2' }).length === 1)
+  // The only slot is taken: the first hint of 1 is due for its look, the second one waits in the queue.
+  await job.enqueue(1)
+  await world.pass(500)
+  letGo()
+  await world.until(() => ear.of('job.settled').length === 2)
   await world.pass(10_000)
-  expect(batches).toEqual([[1]])
+  expect(batches).toEqual([[2], [1]])
   expect(ear.of('loop.failed')).toEqual([])
   expect(ear.of('hint.dropped')).toEqual([])
 })

@@ -170,6 +170,7 @@ describe('a source of one’s own', () => {
     broken = false
     await world.pass(12_000)
     expect(ear.of('job.started')).toHaveLength(1)
+    expect(ear.of('hint.refused')).toEqual([])
     truth.rows.set(10_003n, { version: '2', runAt: null })
     await world.until(() => ear.of('job.settled', { state: 'done', key: '10003' }).length === 1, 7_000)
   })
