@@ -25,23 +25,14 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
     create index if not exists rows_pending on rows (id) where state = 'pending';
     truncate rows;
   `)
-  const app = regrow({ store: postgres(url) })
-  const email = app.job('bench.intent', { input: z.object({ n: z.number() }) })
-  const row = app.job('bench.row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  await fill(url, client, kind, count)
+  const { app, email, row } = declare(url)
   const done = `update rows set state = 'done' where id = any($1::text::bigint[])`
   const handler = {
     intents: () => email.handle(() => {}),
     'rows.many': () => row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(done, [`{${ids.join(',')}}`]))),
     'rows.one': () => row.handle((id, ctx) => ctx.tx((tx) => tx.query(done, [`{${id}}`]))),
   }[kind]()
-  if (kind === 'intents') await email.enqueueMany(Array.from({ length: count }, (_, n) => ({ n })))
-  else {
-    await client.query(
-      `insert into rows select n, 'pending' from generate_series(1, $1::int) n; `.replace('$1::int', String(count)),
-    )
-    await client.query('analyze rows')
-    await row.enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
-  }
   let left = count
   const drained = new Promise<void>((resolve) => {
     app.on('job.settled', ({ state }) => {
@@ -54,15 +45,37 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
   await worker.ready
   await drained
   const seconds = (performance.now() - start) / 1000
-  const after = await transactions(client)
   await worker.stop()
   await app.close()
+  const after = await transactions(client)
   await client.end()
   return { id: kind, jobs: count, seconds, perSecond: count / seconds, statementsPerJob: (after - before) / count }
 }
 
-/** Transactions of this database so far: one per statement, apart from explicit transactions. */
+function declare(url: string) {
+  const app = regrow({ store: postgres(url) })
+  const email = app.job('bench.intent', { input: z.object({ n: z.number() }) })
+  const row = app.job('bench.row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  return { app, email, row }
+}
+
+/** An app of its own fills the queue, so that its statements are not counted with those of the drain. */
+async function fill(url: string, client: pg.Client, kind: Kind, count: number): Promise<void> {
+  const { app, email, row } = declare(url)
+  if (kind === 'intents') await email.enqueueMany(Array.from({ length: count }, (_, n) => ({ n })))
+  else {
+    await client.query(`insert into rows select n, 'pending' from generate_series(1, $1::int) n`, [count])
+    await client.query('analyze rows')
+    await row.enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
+  }
+  await app.close()
+}
+
+/** Transactions of this database so far. A connection tells its last ones when it ends, so the others must be gone. */
 async function transactions(client: pg.Client): Promise<number> {
+  const others = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+  while ((await client.query(`${others} and backend_type = 'client backend'`)).rows.length > 0)
+    await client.query('select pg_sleep(0.05)')
   await client.query('select pg_stat_clear_snapshot()')
   const { rows } = await client.query(
     `select xact_commit + xact_rollback as n from pg_stat_database where datname = current_database()`,
