@@ -7,6 +7,7 @@ import { type Random, timeOrderedUuid } from '../base/random.ts'
 import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
+import { keyCodec } from '../job/key.ts'
 import type { IntentRow } from '../store/intents.ts'
 
 const inputBytesMax = 256 * 1024
@@ -28,10 +29,11 @@ export async function intentsOf(
     )
   const inMs = options.in === undefined ? 0 : milliseconds(options.in, '`in`')
   const atMs = options.at === undefined ? null : instant(options.at)
+  const uniqueKey = options.unique === undefined ? null : keyCodec('text').encode(options.unique)
   const rows: IntentRow[] = []
   for (const input of inputs) {
     const id = options.id === undefined ? timeOrderedUuid(ports.random, ports.clock.wall()) : job.key.encode(options.id)
-    rows.push({ id, input: await jsonOf(job, input), inMs, atMs, uniqueKey: options.unique ?? null })
+    rows.push({ id, input: await jsonOf(job, input), inMs, atMs, uniqueKey })
   }
   return rows
 }

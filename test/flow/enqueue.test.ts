@@ -182,6 +182,17 @@ describe('inputs', () => {
     expect(sent).toEqual(['ada'])
   })
 
+  test('an id that is another job’s intent is refused: this one would be lost', async () => {
+    const { app } = world.app()
+    const id = '0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'
+    await app.job('other', { input: z.string() }).enqueue('first', { id })
+    await expect(mail(app).enqueue({ to: 'ada' }, { id })).rejects.toMatchObject({
+      code: 'id_in_use',
+      message: expect.stringContaining('belongs to an intent of "other"'),
+    })
+    expect(await intents()).toMatchObject([{ id, input: 'first' }])
+  })
+
   test('a unique key merges into the intent that has it, waiting or running, and is free when that is done', async () => {
     const { app, ear } = world.app()
     let letGo = () => {}
@@ -231,6 +242,8 @@ describe('inputs', () => {
     ['both in and at', anything('x'), { in: '1s', at: new Date() }, 'bad_options', /Both `in` and `at`/],
     ['a date that is none', anything('x'), { at: new Date('x') }, 'bad_options', /`at` is Invalid Date/],
     ['an id that is no uuid', anything('x'), { id: 'x' }, 'bad_key', /type uuid/],
+    ['a unique key over 1 KiB', anything('x'), { unique: 'x'.repeat(1_025) }, 'key_too_long', /1024 bytes/],
+    ['a unique key with NUL', anything('x'), { unique: 'a\0b' }, 'bad_key', /without NUL/],
     ['an unknown option', anything('x'), { uniqe: 'x' }, 'bad_options', /did you mean "unique"\?/],
   ])('%s is refused, and nothing is half-written', async (_, bad, options, code, message) => {
     const { app, queue } = world.app()

@@ -1,4 +1,5 @@
 // Intents in SQL.
+import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase, SqlExecutor } from '../executor.ts'
 import type { Intents } from '../intents.ts'
 import { statements } from './statements.gen.ts'
@@ -11,6 +12,13 @@ export function sqlIntents(db: SqlDatabase): Intents {
           `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
       )
       const { rows } = await (tx ?? db).query(statements.recordIntents, [job, `[${list.join(',')}]`])
+      const stolen = rows.find(({ other_job }) => other_job !== null)
+      if (stolen)
+        throw new RegrowError(
+          'id_in_use',
+          `The id ${stolen.id} belongs to an intent of "${stolen.other_job}"`,
+          `Nothing was stored under it for "${job}". An id names one piece of work: give another one, or none.`,
+        )
       const uniqueKeys = new Map(intents.map(({ id, uniqueKey }) => [id, uniqueKey]))
       const unseen = rows.flatMap(({ id, added, held_by }) => {
         const uniqueKey = uniqueKeys.get(id as string) ?? null

@@ -1,6 +1,7 @@
 -- Record: intents are written once per id, however often the write is repeated (F37), and once per unique key.
 -- $1 job · $2 json [{ id, input, in_ms, at_ms, unique_key }] · at_ms is an epoch, in_ms counts from the store's clock
--- Returns one row per intent: id, whether it is new, the id that holds its unique key, and whether the job is paused.
+-- Returns one row per intent: id, whether it is new, the id that holds its unique key, another job that has its id, and
+-- whether the job is paused.
 -- Written in the order of unique keys, then ids: writers of the same ones wait for each other in one direction (M30).
 with input as materialized (
   select id, input, in_ms, at_ms, unique_key
@@ -18,6 +19,7 @@ added as (
 )
 select i.id::text as id, a.id is not null as added,
   coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id)::text as held_by,
+  (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text) as other_job,
   exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > regrow.clock())) as paused,
   coalesce(extract(epoch from to_timestamp(i.at_ms / 1000) - regrow.clock()) * 1000, i.in_ms, 0)::float8 as wait_ms
 from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key

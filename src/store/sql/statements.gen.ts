@@ -246,6 +246,7 @@ added as (
 )
 select i.id::text as id, a.id is not null as added,
   coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id)::text as held_by,
+  (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text) as other_job,
   exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > regrow.clock())) as paused,
   coalesce(extract(epoch from to_timestamp(i.at_ms / 1000) - regrow.clock()) * 1000, i.in_ms, 0)::float8 as wait_ms
 from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key`,
