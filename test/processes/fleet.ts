@@ -1,6 +1,8 @@
-// Starts worker processes for tests, hears what they tell, and ends them with the test.
+// Starts worker processes for tests on a database of their own, hears what they tell, and ends them with the test.
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 export interface FleetSettings {
   readonly url: string
@@ -64,5 +66,76 @@ export class WorkerProcess {
 
   kill(): void {
     this.child.kill('SIGKILL')
+  }
+}
+
+/** A database with the tables of the fleet's job, and the processes that work on it. */
+export class Fleet {
+  readonly client: pg.Client
+  readonly #database: FreshDatabase
+  readonly #workers: WorkerProcess[] = []
+
+  private constructor(database: FreshDatabase, client: pg.Client) {
+    this.#database = database
+    this.client = client
+  }
+
+  static async open(name: string): Promise<Fleet> {
+    const database = await freshDatabase(name)
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query(`
+      create table rows (id bigint primary key, state text not null);
+      create index on rows (id) where state = 'pending';
+      create table tried (id bigint primary key);
+      create table effects (id bigint not null);
+    `)
+    return new Fleet(database, client)
+  }
+
+  start(settings: Omit<FleetSettings, 'url'>): WorkerProcess {
+    const worker = new WorkerProcess({ url: this.#database.url, ...settings })
+    this.#workers.push(worker)
+    return worker
+  }
+
+  async fill(count: number): Promise<void> {
+    await this.client.query(`insert into rows select n, 'pending' from generate_series(1, ${count}) n`)
+  }
+
+  async number(text: string): Promise<number> {
+    return Number((await this.client.query(text)).rows[0]?.n)
+  }
+
+  pending(): Promise<number> {
+    return this.number(`select count(*) as n from rows where state = 'pending'`)
+  }
+
+  /** Asks the database until nothing is pending. */
+  async allDone(): Promise<void> {
+    while ((await this.pending()) > 0) await this.client.query(`select pg_sleep(0.05)`)
+  }
+
+  /** Effects, and keys that have one: equal when none was doubled. */
+  async effects(): Promise<{ all: number; keys: number }> {
+    const { rows } = await this.client.query(
+      `select count(*)::int as all, count(distinct id)::int as keys from effects`,
+    )
+    return rows[0]
+  }
+
+  /** Ends the processes and empties the tables, regrow's too where they are. */
+  async clear(): Promise<void> {
+    for (const worker of this.#workers.splice(0)) worker.kill()
+    await this.client.query(`truncate rows, tried, effects`)
+    await this.client.query(`do $$ begin
+      if to_regclass('regrow.hints') is not null then truncate regrow.ledger, regrow.hints, regrow.workers, regrow.sweeps; end if;
+    end $$`)
+  }
+
+  async close(): Promise<void> {
+    for (const worker of this.#workers.splice(0)) worker.kill()
+    await this.client.end()
+    await this.#database.drop()
   }
 }
