@@ -130,6 +130,7 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
   }
 
   const operating = async () => {
+    registry.verify()
     const { store, queue, push, source } = await opened()
     const { host, pid } = whereabouts()
     const shared = { clock, random, events, push, source, queue, leaseMs, author: `${host}:${pid}` }
@@ -200,6 +201,7 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
               jobs: handlers.map(({ job }) => job),
               holder: () => worker.claims.holder,
               mayBegin: () => worker.sure(),
+              emptyQueue: !queue.shared,
             }),
           ],
           { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
@@ -232,6 +234,7 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
 const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
-  events.emit('loop.failed', { loop: 'open', error })
-  return !(error instanceof RegrowError) && isPassing(error)
+  const waits = !(error instanceof RegrowError) && isPassing(error)
+  if (waits) events.emit('loop.failed', { loop: 'open', error })
+  return waits
 }

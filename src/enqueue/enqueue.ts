@@ -33,7 +33,7 @@ export async function enqueueKeys(
   refuseWhen(job, options)
   refuseUnknown(job, options, ['jitter', 'tx'])
   const jitter = jitterOf(ports.random, options.jitter)
-  const texts = Array.from(keys, (key) => job.key.encode(key))
+  const texts = Array.from(keys, (key) => keyOf(job, key))
   const hints = texts.map((key): Hint => ({ job: job.name, key, delayMs: jitter(), fresh: true }))
   return { ...(await pushOrWait(ports, hints, options.tx)), held: 0, keys: texts }
 }
@@ -69,6 +69,16 @@ export async function enqueueInputs(
     report.held += answers.length - open.length
   }
   return { ...report, keys }
+}
+
+/** A bad key is an error of the call; it names the job, since the caller may enqueue several. */
+function keyOf(job: Job, key: unknown): string {
+  try {
+    return job.key.encode(key)
+  } catch (error) {
+    if (!(error instanceof RegrowError)) throw error
+    throw new RegrowError(error.code, `Job "${job.name}": ${error.message.split('\n  → ')[0]}`, error.hint)
+  }
 }
 
 async function pushOrWait(ports: EnqueuePorts, hints: readonly Hint[], tx: TransactionLike | undefined) {

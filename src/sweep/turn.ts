@@ -24,6 +24,8 @@ export interface TurnPorts {
   readonly source: (job: Job) => Source
   readonly jobs: readonly Job[]
   readonly holder: () => string
+  /** True when the queue is this process's own: it is empty now, whatever the last sweep of another process pushed. */
+  readonly emptyQueue: boolean
   /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
   readonly mayBegin: () => boolean
 }
@@ -42,7 +44,7 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
     name: 'sweep',
     async tick(signal) {
       if (!ports.mayBegin()) return notYetMs
-      if (!declared) await sweeps.declare(jobs.map(({ name }) => name))
+      if (!declared) await begin(ports)
       declared = true
       const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)
       const room = passesMax - active.size
@@ -55,6 +57,13 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
       return turns.length === room ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
     },
   }
+}
+
+/** Every job has its sweep from the first start on; behind a queue that was born empty, all of them are due. */
+async function begin({ sweeps, jobs, emptyQueue }: TurnPorts): Promise<void> {
+  const names = jobs.map(({ name }) => name)
+  await sweeps.declare(names)
+  if (emptyQueue) await sweeps.makeDue(names)
 }
 
 async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { pglite } from '../../src/backends/pglite/index.ts'
-import { regrow } from '../../src/index.ts'
+import { type App, regrow } from '../../src/index.ts'
 import { Ear } from './world.ts'
 
 let folder: string
@@ -52,4 +52,26 @@ test('a directory that is open in another process is refused; when that was kill
   expect(sent).toEqual(['ada'])
   await worker.stop()
   await again.close()
+})
+
+test('behind a queue that was born empty with its process, a worker sweeps at once, however fresh the last sweep is', async () => {
+  const directory = join(folder, 'restart')
+  const process = async (during: (app: App, mail: { enqueue(to: string): Promise<unknown> }) => Promise<void>) => {
+    const app = regrow({ store: pglite(directory) })
+    const mail = app.job('mail.send', { input: z.string(), sweep: { every: '1h' }, run() {} })
+    await during(app, mail)
+    await app.close()
+  }
+  const working = async (app: App) => {
+    const ear = new Ear(app)
+    const worker = app.work()
+    await ear.hears('job.settled', { state: 'done' })
+    await worker.stop()
+  }
+  await process(async (app, mail) => {
+    await mail.enqueue('ada')
+    await working(app)
+  })
+  await process(async (_app, mail) => void (await mail.enqueue('bob')))
+  await process(working)
 })

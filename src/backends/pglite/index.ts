@@ -1,17 +1,27 @@
 // regrow/pglite: the embedded store. Postgres inside this process, no server; one process at a time.
-import type { PGlite, Transaction as PgliteTransaction } from '@electric-sql/pglite'
 import { RegrowError } from '../../base/errors.ts'
 import { MemoryQueue } from '../../queue/memory.ts'
-import type { SqlDatabase, SqlExecutor } from '../../store/executor.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { sqlStore } from '../../store/sql/store.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
 import { lockDirectory } from './lock.ts'
 
+interface PgliteExecutor {
+  query(text: string, params?: unknown[]): Promise<{ rows: unknown[]; fields: { name: string; dataTypeID: number }[] }>
+}
+
+/** A PGlite, by shape: an instance of another version of the package fits, too. */
+export interface PgliteLike extends PgliteExecutor {
+  readonly waitReady: Promise<void>
+  transaction<T>(fn: (tx: PgliteExecutor) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
 /** Databases that some app of this process has opened. */
-const opened = new WeakSet<PGlite>()
+const opened = new WeakSet<PgliteLike>()
 
 /** A store in `directory`, in memory when it is left out, or in a PGlite of your own. */
-export function pglite(given?: string | PGlite): StoreDriver {
+export function pglite(given?: string | PgliteLike): StoreDriver {
   return {
     kind: 'store',
     name: 'pglite',
@@ -40,7 +50,7 @@ export function pglite(given?: string | PGlite): StoreDriver {
   }
 }
 
-async function start(directory: string | undefined): Promise<PGlite> {
+async function start(directory: string | undefined): Promise<PgliteLike> {
   const module = await import('@electric-sql/pglite').catch((cause: unknown) => {
     throw new RegrowError(
       'missing_package',
@@ -52,11 +62,11 @@ async function start(directory: string | undefined): Promise<PGlite> {
   return new module.PGlite(directory)
 }
 
-function database(db: PGlite): SqlDatabase {
-  const executor = (on: PGlite | PgliteTransaction): SqlExecutor => ({
+function database(db: PgliteLike): SqlDatabase {
+  const executor = (on: PgliteExecutor): SqlExecutor => ({
     query: async (text, params = []) => {
-      const { rows, fields } = await on.query<Record<string, unknown>>(text, [...params])
-      return { rows, fields }
+      const { rows, fields } = await on.query(text, [...params])
+      return { rows: rows as Row[], fields }
     },
   })
   return {

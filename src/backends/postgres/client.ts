@@ -1,7 +1,7 @@
 // What regrow needs of `pg`, by shape: a pool, a client, or a url that makes pools of our own.
 // Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
 import { RegrowError } from '../../base/errors.ts'
-import type { Row, SqlDatabase, SqlExecutor, SqlField } from '../../store/executor.ts'
+import { type Row, type SqlDatabase, type SqlExecutor, type SqlField, sqlState } from '../../store/executor.ts'
 
 interface PgAnswer {
   rows: Row[]
@@ -36,13 +36,16 @@ export interface OpenDatabase extends SqlDatabase {
   close(): Promise<void>
 }
 
-export async function openDatabase(given: PostgresGiven, { max = 10 }: PostgresOptions): Promise<OpenDatabase> {
-  if (typeof given === 'object') return isPool(given) ? onPool(given) : onClient(given)
+export async function openDatabase(
+  given: PostgresGiven | undefined,
+  { max = 10 }: PostgresOptions,
+): Promise<OpenDatabase> {
+  if (typeof given === 'object' && given !== null) return isPool(given) ? onPool(given) : onClient(given)
   const url = typeof given === 'function' ? await given() : given
   if (typeof url !== 'string' || url === '')
     throw new RegrowError(
       'no_url',
-      `postgres() was given ${url === '' ? 'an empty text' : typeof url} as its address`,
+      `postgres() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
       'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
     )
   const pg = await import('pg').catch((cause: unknown) => {
@@ -131,6 +134,8 @@ async function transaction<T>(pool: Pick<PgPool, 'connect'>, fn: (tx: SqlExecuto
     await client.query('commit')
     return value
   } catch (error) {
+    // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
+    broken = sqlState(error) === '25006'
     await client.query('rollback').catch(() => {
       broken = true
     })

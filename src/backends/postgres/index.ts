@@ -18,7 +18,7 @@ export function postgres(
     kind: 'store',
     name: 'postgres',
     async open({ clock }) {
-      const db = await openDatabase(given ?? '', options)
+      const db = await openDatabase(given, options)
       return { store: sqlStore(db, { exclusive: false }), defaultQueue: () => new PostgresQueue(db, clock, options) }
     },
   }

@@ -129,7 +129,9 @@ function keysOf([, ...keys]: readonly string[], everything: boolean): Quarantine
 
 function told(verb: string, name: string, done: readonly string[], missing: readonly string[]): string {
   const count = `${verb} ${done.length} ${done.length === 1 ? 'key' : 'keys'} of ${name}.`
-  return missing.length === 0 ? count : `${count} Not in quarantine: ${missing.map(visible).join(', ')}`
+  return missing.length === 0
+    ? count
+    : `${count} Not in quarantine (write keys as \`quarantine list\` prints them): ${missing.map(visible).join(', ')}`
 }
 
 const notThere = (name: string, key: string) =>

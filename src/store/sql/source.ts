@@ -1,7 +1,8 @@
 // The only file that embeds the user's query. Casts sit on parameters, never on the key column, so its index is used.
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
 import type { SqlQuery } from '../../job/pending.ts'
-import type { SqlDatabase } from '../executor.ts'
+import { type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
 import type { PendingKey, Source } from '../source.ts'
 import { customSource } from './custom-source.ts'
@@ -20,8 +21,18 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
   const read = job.query ?? (() => intentsOf(job.name))
   let known: Promise<QueryShape> | undefined
   let versioned = false
+  /** What Postgres says of a query that it cannot run names no job; this does. */
+  const named = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work
+    } catch (error) {
+      throw job.query && sqlState(error)?.startsWith('42') && !(error instanceof RegrowError)
+        ? unrunnable(job, error)
+        : error
+    }
+  }
   const shapeOf = async (): Promise<QueryShape> => {
-    known ??= job.query ? describeQuery(db, job, job.query()) : Promise.resolve(intentsShape)
+    known ??= job.query ? named(describeQuery(db, job, job.query())) : Promise.resolve(intentsShape)
     try {
       const shape = await known
       versioned = shape.version
@@ -41,7 +52,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       const text = pageText(job, query, await shapeOf(), after !== null)
       const cursor = after === null ? [] : job.key.split(after)
       const params = [...query.values, job.name, limit, horizonMs, ...cursor]
-      const { rows } = await db.queryWithin(timeoutMs, text, params)
+      const { rows } = await named(db.queryWithin(timeoutMs, text, params))
       const answer = rows[0] as { scanned: number; last: string | null; rows: string }
       return {
         scanned: Number(answer.scanned),
@@ -54,7 +65,8 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     async check(keys) {
       const query = read()
       const text = checkText(job, query, await shapeOf())
-      const { rows } = await db.query(text, [...query.values, job.name, JSON.stringify(keys.map(job.key.split))])
+      const params = [...query.values, job.name, JSON.stringify(keys.map(job.key.split))]
+      const { rows } = await named(db.query(text, params))
       const pending = rows
         .filter((row) => row.key !== null)
         .map((row): [string, PendingKey] => [
@@ -69,6 +81,15 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       return { paused: rows[0]?.paused === true, pending: new Map(pending) }
     },
   }
+}
+
+function unrunnable(job: Job, cause: unknown): RegrowError {
+  return new RegrowError(
+    'bad_pending',
+    `Job "${job.name}": the pending query cannot be run: ${messageOf(cause)}`,
+    'Is the table migrated, in this database, and found without a search_path? Mend the query or the schema; the sweep tries again.',
+    cause,
+  )
 }
 
 const sqlType = { text: 'text', int: 'int4', bigint: 'int8', uuid: 'uuid' } as const
