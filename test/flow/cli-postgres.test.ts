@@ -268,7 +268,7 @@ describe('status and sweep', () => {
     const { code, stdout } = await project.run('sweep', '--all')
     await client.query('alter table other rename to pairs')
     expect(code).toBe(1)
-    expect(stdout).toContain('! pair.join: relation "pairs" does not exist')
+    expect(stdout).toContain('! pair.join: the pending query cannot be run: relation "pairs" does not exist')
     expect(await project.run('sweep', 'pair.jion')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean "pair.join"?'),

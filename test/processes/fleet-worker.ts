@@ -34,25 +34,19 @@ const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
 const handlers = {
   /** Marks its rows done in one statement, with an effect per row; every twentieth row fails the first time. */
   many: () =>
-    row.handleMany(async (ids, ctx) => {
-      const mine = ids.filter((id) => id % 20n === 0n)
-      if (mine.length > 0) {
-        const { rows } = await ctx.tx(
-          (tx) =>
-            tx.query(`insert into tried select unnest($1::text::bigint[]) on conflict do nothing returning id`, [
-              list(mine),
-            ]),
-          { settle: false },
+    row.handleMany((ids, ctx) =>
+      ctx.tx(async (tx) => {
+        const { rows } = await tx.query(
+          `insert into tried select id from unnest($1::text::bigint[]) id where id % 20 = 0 on conflict do nothing returning id`,
+          [list(ids)],
         )
         for (const { id } of rows) ctx.fail(BigInt(id as string), new Error('the first try fails'))
         const failed = new Set(rows.map(({ id }) => String(id)))
-        ids = ids.filter((id) => !failed.has(String(id)))
-      }
-      await ctx.tx(async (tx) => {
-        await tx.query(`insert into effects (id) select unnest($1::text::bigint[])`, [list(ids)])
-        await tx.query(`update rows set state = 'done' where id = any ($1::text::bigint[])`, [list(ids)])
-      })
-    }),
+        const rest = list(ids.filter((id) => !failed.has(String(id))))
+        await tx.query(`insert into effects (id) select unnest($1::text::bigint[])`, [rest])
+        await tx.query(`update rows set state = 'done' where id = any ($1::text::bigint[])`, [rest])
+      }),
+    ),
   /** Says that it began, waits until the test lets it go, then has its effect. */
   hold: () =>
     row.handle(async (id, ctx) => {

@@ -47,7 +47,7 @@ function describe(reports: readonly SweepReport[], dryRun: boolean, color: Outpu
   const headings = ['job', 'seen', 'eligible', 'held', dryRun ? 'would push' : 'pushed', 'took']
   const notes = reports.flatMap(({ job, error, finished, paused, keys }) => [
     ...(keys.length > 0 ? [`  ${job}: ${keys.map(visible).join(', ')}`] : []),
-    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error, 200)}`]),
+    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${job}": `, ''), 200)}`]),
     ...(error === null && !finished
       ? [`${color.yellow('!')} ${job}: the queue is full; workers go on as it drains`]
       : []),
