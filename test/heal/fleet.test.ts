@@ -70,3 +70,14 @@ test('hints deleted from the queue table while it is worked off run all the same
   await fleet.allDone()
   expect(await fleet.effects()).toEqual({ all: 4_000, keys: 4_000 })
 }, 120_000)
+
+test('the queue tables dropped while they are worked off come back, and every row runs', async () => {
+  await fleet.fill(1_000)
+  const worker = fleet.start({ mode: 'one', pool: 4 })
+  await worker.ready()
+  while ((await fleet.pending()) > 900) await fleet.client.query(`select pg_sleep(0.02)`)
+  await fleet.client.query(`drop table regrow.hints, regrow.canary`)
+  expect(await fleet.pending()).toBeGreaterThan(0)
+  await fleet.allDone()
+  expect(await fleet.effects()).toEqual({ all: 1_000, keys: 1_000 })
+}, 60_000)

@@ -4,6 +4,7 @@ import { sqlStore } from '../../store/sql/store.ts'
 import type { StoreDriver } from '../driver.ts'
 import { openDatabase, type PostgresGiven, type PostgresOptions } from './client.ts'
 import { PostgresQueue } from './queue/postgres-queue.ts'
+import { regrown } from './queue/regrown.ts'
 
 /** All of regrow's migrations as one script of plain SQL, for teams with a migration tool of their own. */
 export { migrationScript } from '../../store/sql/migrate.ts'
@@ -19,7 +20,10 @@ export function postgres(
     name: 'postgres',
     async open({ clock }) {
       const db = await openDatabase(given, options)
-      return { store: sqlStore(db, { exclusive: false }), defaultQueue: () => new PostgresQueue(db, clock, options) }
+      return {
+        store: sqlStore(db, { exclusive: false }),
+        defaultQueue: () => new PostgresQueue(regrown(db), clock, options),
+      }
     },
   }
 }

@@ -9,6 +9,9 @@ const lockNumber = 7_236_142_905
 
 const newest = Math.max(...migrations.map(({ version }) => version))
 
+/** What makes the tables of the Postgres queue, where they are missing. */
+export const hintTables = migrations.find(({ name }) => name === '002-hints')?.statements ?? []
+
 /** The version of the schema; 0 when there is none. */
 export async function schemaVersion(db: SqlExecutor): Promise<number> {
   // Not to_regclass: after a wait for the lock it answers from a cache that does not know yet what was created meanwhile.
