@@ -156,16 +156,32 @@ export class Worker {
 
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
   async #claim(job: Job, hints: readonly PoppedHint[]): Promise<Ready[]> {
-    const { store, push, events } = this.#ports
+    const { store, events } = this.#ports
     const known = hints.filter(({ key }) => isCanonical(job, key))
     const foreign = hints.length - known.length
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
     const byKey = new Map(known.map((hint) => [hint.key, hint]))
     if (byKey.size === 0) return []
     const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])
-    const { ready, stopped, renewed, broken } = await this.#checked(job, taken, refused)
+    try {
+      return await this.#check(job, byKey, taken, refused)
+    } catch (error) {
+      // Whatever failed, nothing of this batch has started: a claim that stays known would be held for ever (M31).
+      await this.#release(taken).catch(() => {})
+      throw error
+    }
+  }
+
+  /** What may start of a batch that was taken; the rest is released, cleared, hinted and told. */
+  async #check(
+    job: Job,
+    byKey: ReadonlyMap<string, PoppedHint>,
+    taken: readonly Taken[],
+    refused: readonly Refused[],
+  ): Promise<Ready[]> {
+    const { store, push, source } = this.#ports
+    const { ready, stopped, renewed, broken } = await check(source(job), taken, refused)
     await this.#release(stopped.map(({ entry }) => entry))
-    for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
     // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
     const anew = new Set(renewed.map(({ key }) => key))
@@ -177,11 +193,15 @@ export class Worker {
         ledgerVersion: null,
       })),
     ])
-    // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
-    if (this.sure()) return ready
-    await this.#release(ready)
-    await push(ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
-    return []
+    // Last, since nothing after it may fail: these are settled on their own.
+    const sure = this.sure()
+    if (!sure) {
+      // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
+      await this.#release(ready)
+      await push(ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
+    }
+    for (const { entry, error } of broken) void this.#settleBroken(entry, error)
+    return sure ? ready : []
   }
 
   /** Tells why hints start nothing, and does what follows; keys in `anew` are new work. */
@@ -199,15 +219,6 @@ export class Worker {
   async #settleBroken(entry: Ready, error: unknown): Promise<void> {
     await this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
     this.claims.forget(entry.take)
-  }
-
-  async #checked(job: Job, taken: readonly Taken[], refused: readonly Refused[]) {
-    try {
-      return await check(this.#ports.source(job), taken, refused)
-    } catch (error) {
-      await this.#release(taken)
-      throw error
-    }
   }
 
   /** Run, then settle; the slot is free when the outcome is recorded and the call has ended. */

@@ -1,0 +1,49 @@
+// A store that fails between the check and the start: what was taken is given back, and runs after all.
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { Ear, openPglite } from './world.ts'
+
+let db: PGlite
+beforeAll(async () => {
+  db = await openPglite(`create table things (id text primary key, state text not null)`)
+})
+afterAll(() => db.close())
+
+/** A store whose first `failures` releases fail before they reach the database. */
+function failingRelease(failures: number): StoreDriver {
+  const driver = pglite(db)
+  return {
+    ...driver,
+    async open(around) {
+      const opened = await driver.open(around)
+      const { ledger } = opened.store
+      const release: typeof ledger.release = async (...args) => {
+        if (failures-- > 0) throw new Error('the store is away')
+        return ledger.release(...args)
+      }
+      return { ...opened, store: { ...opened.store, ledger: { ...ledger, release } } }
+    },
+  }
+}
+
+test('a key whose batch failed between check and start is not held for ever: it runs', async () => {
+  await db.exec(`insert into things values ('a', 'pending'), ('b', 'done')`)
+  const app = regrow({ store: failingRelease(2), lease: '2s' })
+  const ear = new Ear(app)
+  const job = app.job('thing.make', {
+    pending: sql`select id from things where state = 'pending'`,
+    sweep: { every: '1h' },
+    run: (id) => db.query(`update things set state = 'done' where id = $1`, [id]),
+  })
+  // Both in one batch: 'b' is not pending, and giving it back is what fails.
+  await job.enqueueMany(['a', 'b'])
+  const worker = app.work()
+  await ear.hears('loop.failed', { loop: 'worker thing.make' })
+  await ear.hears('job.settled', { key: 'a', state: 'done' })
+  await worker.stop()
+  const { rows } = await db.query(`select key from regrow.ledger`)
+  expect(rows).toEqual([])
+  await app.close()
+})
