@@ -2,7 +2,7 @@
 import type { Transaction } from '../job/handler.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
-import type { SqlExecutor } from '../store/executor.ts'
+import { type SqlExecutor, transactionOn } from '../store/executor.ts'
 
 /** Hints that wait for the commit of a transaction that regrow opened. */
 const waiting = new WeakMap<object, Hint[]>()
@@ -14,7 +14,7 @@ export async function transaction<T>(
 ): Promise<T> {
   const hints: Hint[] = []
   const value = await open((raw) => {
-    const tx: Transaction = { query: (text, params = []) => raw.query(text, params.map(plain)) }
+    const tx = transactionOn(raw)
     waiting.set(tx, hints)
     return fn(tx)
   })
@@ -28,6 +28,3 @@ export function pushAfterCommit(tx: object, hints: readonly Hint[]): boolean {
   list?.push(...hints)
   return list !== undefined
 }
-
-const plain = (value: unknown) =>
-  typeof value === 'bigint' ? value.toString() : (value as string | number | boolean | null)

@@ -37,4 +37,4 @@ export interface EventMap {
 }
 
 /** Why a hint started nothing. */
-export type Verdict = 'live' | 'later' | 'quarantined' | 'suspect' | 'paused' | 'not pending' | 'gone'
+export type Verdict = 'live' | 'later' | 'quarantined' | 'paused' | 'not pending' | 'gone'

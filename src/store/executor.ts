@@ -1,4 +1,5 @@
 // How regrow speaks SQL: one text for every client. Parameters are text, numbers, booleans and null only.
+import type { Transaction } from '../job/handler.ts'
 import type { SqlValue } from '../job/pending.ts'
 
 export type Row = Record<string, unknown>
@@ -22,6 +23,17 @@ export interface SqlDatabase extends SqlExecutor {
     params?: readonly SqlValue[],
   ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
   transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>
+}
+
+/** A transaction as users get it: a bigint key may be passed as it is. */
+export function transactionOn(raw: SqlExecutor): Transaction {
+  return {
+    query: (text, params = []) =>
+      raw.query(
+        text,
+        params.map((value) => (typeof value === 'bigint' ? value.toString() : value)),
+      ),
+  }
 }
 
 /** SQLSTATE of an error, wherever a client keeps it. */

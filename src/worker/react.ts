@@ -25,7 +25,6 @@ export function react(job: Job, refused: readonly Refused[]): { push: Hint[]; lo
         break
       case 'paused':
       case 'quarantined':
-      case 'suspect':
         break
     }
   return { push, lookAgain }

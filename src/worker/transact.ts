@@ -1,7 +1,7 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
 import { RegrowError } from '../base/errors.ts'
 import type { Transaction } from '../job/handler.ts'
-import type { SqlExecutor } from '../store/executor.ts'
+import { type SqlExecutor, transactionOn } from '../store/executor.ts'
 import type { Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
@@ -42,7 +42,7 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
       )
     let covered: readonly Ready[] = []
     const value = await transaction(async (tx) => {
-      const value = await fn({ query: (text, params = []) => tx.query(text, params.map(plain)) })
+      const value = await fn(transactionOn(tx))
       covered = state.entries.filter(({ take }) => !state.marks.has(take))
       // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
       // statement and first, so that rows are locked in key order (M30).
@@ -66,9 +66,6 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
     return value
   }
 }
-
-const plain = (value: unknown) =>
-  typeof value === 'bigint' ? value.toString() : (value as string | number | boolean | null)
 
 const claimOf = ({ job, key, take }: Ready) => ({ job: job.name, key, take })
 
