@@ -1,7 +1,7 @@
 // The inspector in SQL. Whole-table counts have a time limit: a person waits, the database must not.
 import type { Row, SqlDatabase } from '../executor.ts'
 import type { DropVerdict, Inspector, JobRow, PauseRow, QuarantinedKey } from '../inspector.ts'
-import { statements } from './statements.gen.ts'
+import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
 
@@ -19,14 +19,14 @@ export function pauseOf(row: Row): PauseRow {
   }
 }
 
-export function sqlInspector(db: SqlDatabase): Inspector {
+export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspector {
   return {
     async jobs(leaseMs) {
-      const { rows } = await db.queryWithin(timeoutMs, statements.inspectJobs, [leaseMs])
+      const { rows } = await db.queryWithin(timeoutMs, texts().inspectJobs, [leaseMs])
       return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf) }
     },
     async workers(leaseMs) {
-      const { rows } = await db.query(statements.inspectWorkers, [leaseMs])
+      const { rows } = await db.query(texts().inspectWorkers, [leaseMs])
       return rows.map((row) => ({
         id: row.id as string,
         host: row.host as string,
@@ -40,11 +40,11 @@ export function sqlInspector(db: SqlDatabase): Inspector {
     },
     async quarantined(job, after, limit) {
       const params = [job, after?.job ?? null, after?.key ?? null, limit]
-      const { rows } = await db.query(statements.listQuarantine, params)
+      const { rows } = await db.query(texts().listQuarantine, params)
       return rows.map(quarantinedOf)
     },
     async find(job, key) {
-      const { rows } = await db.query(statements.showQuarantined, [job, key])
+      const { rows } = await db.query(texts().showQuarantined, [job, key])
       const row = rows[0]
       if (!row) return null
       const intent = {
@@ -56,11 +56,11 @@ export function sqlInspector(db: SqlDatabase): Inspector {
       return { ...quarantinedOf(row), intent: row.input === null ? null : intent }
     },
     async release(job, keys, author) {
-      const { rows } = await db.query(statements.releaseQuarantined, [job, distinct(keys), author])
+      const { rows } = await db.query(texts().releaseQuarantined, [job, distinct(keys), author])
       return rows.map((row) => row.key as string)
     },
     async drop(job, keys, author) {
-      const { rows } = await db.query(statements.dropQuarantined, [job, distinct(keys), author])
+      const { rows } = await db.query(texts().dropQuarantined, [job, distinct(keys), author])
       return rows.map((row) => ({ key: row.key as string, verdict: row.verdict as DropVerdict }))
     },
   }

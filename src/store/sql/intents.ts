@@ -2,16 +2,16 @@
 import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase, SqlExecutor } from '../executor.ts'
 import type { Intents } from '../intents.ts'
-import { statements } from './statements.gen.ts'
+import type { Statements } from './schema.ts'
 
-export function sqlIntents(db: SqlDatabase): Intents {
+export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
   return {
     async record(job, intents, tx) {
       const list = intents.map(
         ({ id, input, inMs, atMs, uniqueKey }) =>
           `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
       )
-      const { rows } = await (tx ?? db).query(statements.recordIntents, [job, `[${list.join(',')}]`])
+      const { rows } = await (tx ?? db).query(texts().recordIntents, [job, `[${list.join(',')}]`])
       const stolen = rows.find(({ other_job }) => other_job !== null)
       if (stolen)
         throw new RegrowError(
@@ -24,7 +24,8 @@ export function sqlIntents(db: SqlDatabase): Intents {
         const uniqueKey = uniqueKeys.get(id as string) ?? null
         return added || held_by !== id || uniqueKey === null ? [] : [uniqueKey]
       })
-      const holders = unseen.length > 0 ? await uniqueHolders(tx ?? db, job, unseen) : new Map<string, string>()
+      const holders =
+        unseen.length > 0 ? await uniqueHolders(tx ?? db, texts(), job, unseen) : new Map<string, string>()
       return rows.map((row) => ({
         id: row.id as string,
         added: row.added as boolean,
@@ -38,9 +39,10 @@ export function sqlIntents(db: SqlDatabase): Intents {
 
 async function uniqueHolders(
   db: SqlExecutor,
+  texts: Statements,
   job: string,
   uniqueKeys: readonly string[],
 ): Promise<Map<string, string>> {
-  const { rows } = await db.query(statements.uniqueHolders, [job, JSON.stringify(uniqueKeys)])
+  const { rows } = await db.query(texts.uniqueHolders, [job, JSON.stringify(uniqueKeys)])
   return new Map(rows.map(({ unique_key, id }) => [unique_key as string, id as string]))
 }

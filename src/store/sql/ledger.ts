@@ -1,12 +1,12 @@
 // The ledger in SQL: one statement per verb, a hundred keys each.
 import type { SqlDatabase } from '../executor.ts'
 import type { Ledger, TakeAnswer } from '../ledger.ts'
-import { statements } from './statements.gen.ts'
+import type { Statements } from './schema.ts'
 
-export function sqlLedger(db: SqlDatabase): Ledger {
+export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   return {
     async take(holder, claims) {
-      const { rows } = await db.query(statements.take, [holder, JSON.stringify(claims)])
+      const { rows } = await db.query(texts().take, [holder, JSON.stringify(claims)])
       return rows.map((row) => ({
         job: row.job as string,
         key: row.key as string,
@@ -18,28 +18,28 @@ export function sqlLedger(db: SqlDatabase): Ledger {
       }))
     },
     async release(holder, claims) {
-      await db.query(statements.release, [holder, JSON.stringify(claims)])
+      await db.query(texts().release, [holder, JSON.stringify(claims)])
     },
     async settle(holder, rows, tx) {
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
-      const answer = await (tx ?? db).query(statements.settle, [holder, JSON.stringify(input)])
+      const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
     },
     async fence(holder, claims, tx) {
-      const { rows } = await tx.query(statements.fence, [holder, JSON.stringify(claims)])
+      const { rows } = await tx.query(texts().fence, [holder, JSON.stringify(claims)])
       return new Set(rows.map((row) => Number(row.take)))
     },
     async clear(job, rows) {
-      const answer = await db.query(statements.clear, [JSON.stringify(rows.map((row) => ({ job, ...row })))])
+      const answer = await db.query(texts().clear, [JSON.stringify(rows.map((row) => ({ job, ...row })))])
       return answer.rows.map((row) => row.key as string)
     },
     async stall(rows) {
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
-      const answer = await db.query(statements.stall, [JSON.stringify(input)])
+      const answer = await db.query(texts().stall, [JSON.stringify(input)])
       return answer.rows.map((row) => row.key as string)
     },
     async standing(job, keys) {
-      const { rows } = await db.query(statements.standing, [job, JSON.stringify(keys)])
+      const { rows } = await db.query(texts().standing, [job, JSON.stringify(keys)])
       return rows.map((row) => ({
         key: row.key as string,
         live: row.live as boolean,

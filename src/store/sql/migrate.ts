@@ -3,11 +3,10 @@
 import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase, SqlExecutor } from '../executor.ts'
 import { migrations } from './migrations/migrations.gen.ts'
+import { newestSchema, oldestSchema } from './schema.ts'
 
 /** An arbitrary number that is regrow's. */
 const lockNumber = 7_236_142_905
-
-const newest = Math.max(...migrations.map(({ version }) => version))
 
 /** What makes the tables of the Postgres queue, where they are missing. */
 export const hintTables = migrations.find(({ name }) => name === '002-hints')?.statements ?? []
@@ -25,7 +24,7 @@ export async function schemaVersion(db: SqlExecutor): Promise<number> {
 
 export async function migrate(db: SqlDatabase): Promise<{ from: number; to: number }> {
   const present = await schemaVersion(db)
-  if (present >= newest) return { from: present, to: present }
+  if (present >= newestSchema) return { from: present, to: present }
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${lockNumber})::text`)
     const from = await schemaVersion(tx)
@@ -36,17 +35,20 @@ export async function migrate(db: SqlDatabase): Promise<{ from: number; to: numb
         [String(migration.version)],
       )
     }
-    return { from, to: Math.max(from, newest) }
+    return { from, to: Math.max(from, newestSchema) }
   })
 }
 
-/** Refuses to work on a schema that is older than this code. A newer one is fine: migrations only add. */
-export async function assertMigrated(db: SqlDatabase): Promise<void> {
+/**
+ * The version of the schema, or an error when it is too old for this code. One version back is fine (see schema.ts), and so
+ * is a newer one: migrations only add.
+ */
+export async function migratedVersion(db: SqlDatabase): Promise<number> {
   const found = await schemaVersion(db)
-  if (found >= newest) return
+  if (found >= oldestSchema) return found
   throw new RegrowError(
     'not_migrated',
-    `The database has regrow's schema in version ${found}, this code needs version ${newest}`,
+    `The database has regrow's schema in version ${found}, this code needs version ${newestSchema}`,
     'Run `regrow migrate --store <url>` as a step of your deploy, or `await app.migrate()`.',
   )
 }

@@ -5,28 +5,32 @@ import type { Store } from '../store.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
-import { assertMigrated, migrate } from './migrate.ts'
+import { migrate, migratedVersion } from './migrate.ts'
 import { sqlPauses } from './pauses.ts'
+import { newestSchema, statementsFor } from './schema.ts'
 import { sqlSource } from './source.ts'
 import { sqlSweeps } from './sweeps.ts'
 import { sqlWorkers } from './workers.ts'
 
 /** `exclusive`: nobody else can have it open, so every claim that is found at the start belongs to the dead. */
 export function sqlStore(db: SqlDatabase & { close(): Promise<void> }, { exclusive }: { exclusive: boolean }): Store {
-  const ledger = sqlLedger(db)
-  const workers = sqlWorkers(db)
+  let fitting = statementsFor(newestSchema)
+  const texts = () => fitting
+  const ledger = sqlLedger(db, texts)
+  const workers = sqlWorkers(db, texts)
   return {
     ledger,
     workers,
-    sweeps: sqlSweeps(db),
-    intents: sqlIntents(db),
-    inspector: sqlInspector(db),
-    pauses: sqlPauses(db),
+    sweeps: sqlSweeps(db, texts),
+    intents: sqlIntents(db, texts),
+    inspector: sqlInspector(db, texts),
+    pauses: sqlPauses(db, texts),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
     async prepare(options) {
       await assertWritable(db)
-      await (options.migrate ? migrate(db) : assertMigrated(db))
+      const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }
+      fitting = statementsFor(to)
       if (exclusive) await workers.free(-1)
     },
     migrate: () => migrate(db),

@@ -1,20 +1,20 @@
 // Whose turn it is, in SQL: compare-and-set on the row of the job.
 import type { SqlDatabase } from '../executor.ts'
 import type { Sweeps } from '../sweeps.ts'
-import { statements } from './statements.gen.ts'
+import type { Statements } from './schema.ts'
 
 /** A turn that gave no sign for so long is anybody's; longer than one page may take. */
 const turnMs = 30_000
 /** Who made the last pass waits so long for somebody else to take the next one. */
 const standBackMs = 500
 
-export function sqlSweeps(db: SqlDatabase): Sweeps {
+export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
   return {
     async declare(jobs) {
-      await db.query(statements.declareSweeps, [JSON.stringify(jobs)])
+      await db.query(texts().declareSweeps, [JSON.stringify(jobs)])
     },
     async turn(holder, jobs, max) {
-      const { rows } = await db.query(statements.turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
+      const { rows } = await db.query(texts().turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
       const won = rows.filter((row) => row.won === true)
       const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
       return {
@@ -27,15 +27,15 @@ export function sqlSweeps(db: SqlDatabase): Sweeps {
       }
     },
     async advance(holder, turn, cursor) {
-      const { rows } = await db.query(statements.advance, [turn.job, holder, turn.term, cursor, turnMs])
+      const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs])
       return rows.length === 1
     },
     async end(holder, turn, { nextMs, tookMs, ...end }) {
       const detail = JSON.stringify({ ...end, next_ms: nextMs, took_ms: Math.round(tookMs) })
-      await db.query(statements.endTurn, [turn.job, holder, turn.term, detail])
+      await db.query(texts().endTurn, [turn.job, holder, turn.term, detail])
     },
     async makeDue(jobs) {
-      await db.query(statements.makeDue, [JSON.stringify(jobs)])
+      await db.query(texts().makeDue, [JSON.stringify(jobs)])
     },
   }
 }

@@ -97,4 +97,15 @@ export const migrations: readonly { version: number; name: string; statements: r
   sequence bigint not null
 )`,
   ] },
+  { version: 3, name: '003-isolation', statements: [
+    `alter table regrow.ledger
+  add column if not exists crash_of text,
+  add column if not exists pardoned int not null default 0,
+  add column if not exists together int,
+  add column if not exists unseen_at timestamptz`,
+    `create index if not exists ledger_crash on regrow.ledger (crash_of) where crash_of is not null`,
+    `create unique index if not exists ledger_solo on regrow.ledger (job) where solo and holder is not null`,
+    `alter table regrow.sweeps add column if not exists audited_at timestamptz`,
+    `alter table regrow.workers add column if not exists stuck int not null default 0`,
+  ] },
 ]
