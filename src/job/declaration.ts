@@ -20,6 +20,8 @@ export interface CommonOptions {
   }
   /** After this `ctx.signal` aborts; 30 s later the claim is given up. Defaults to 15 minutes. */
   timeout?: Duration
+  /** Calls of its handler at a time in one process, besides the process's own `concurrency`. Defaults to no limit. */
+  concurrency?: number
   /** Until when a second enqueue of the same key is merged into the first: its start (default), or its success. */
   uniqueUntil?: 'start' | 'success'
   /** The safety net: how often the pending rows are looked through, and over which time what it finds is spread. */

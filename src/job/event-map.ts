@@ -29,12 +29,16 @@ export interface EventMap {
   'sweep.failed': { job: string; error: unknown }
   /** Claims of dead workers were released. */
   'worker.freed': { workers: number; keys: number }
+  /** A worker died while it had this key. `alone`: nothing else ran, so the crash is its own; three of those quarantine it. */
+  'job.crashed': { job: string; key: string; crashes: number; alone: boolean; quarantined: boolean }
   /** This worker was declared dead by another; it starts anew under a new identity. */
   'worker.gone': { holder: string }
+  /** Half of this worker's slots are stuck: the process wants to be started anew. Told once; nothing ends by itself. */
+  'worker.recycle': { stuck: number; concurrency: number }
   /** A background loop failed one round and goes on. */
   'loop.failed': { loop: string; error: unknown }
   'loop.stalled': { loop: string }
 }
 
 /** Why a hint started nothing. */
-export type Verdict = 'live' | 'later' | 'quarantined' | 'paused' | 'not pending' | 'gone'
+export type Verdict = 'live' | 'later' | 'quarantined' | 'suspect' | 'paused' | 'not pending' | 'gone'

@@ -18,6 +18,8 @@ export interface Job {
   readonly input: StandardSchemaV1 | null
   readonly retry: RetryPolicy
   readonly timeoutMs: number
+  /** Calls at a time in one process; null: as many as the process has. */
+  readonly concurrency: number | null
   readonly uniqueUntil: 'start' | 'success'
   readonly sweepEveryMs: number
   readonly sweepJitterMs: number
@@ -32,7 +34,7 @@ export type GivenOptions = CommonOptions & {
   run?: unknown
 }
 
-const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'uniqueUntil', 'sweep']
+const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'concurrency', 'uniqueUntil', 'sweep']
 const keyTypes = ['text', 'int', 'bigint', 'uuid']
 
 /** Names are identifiers in tables, queues, URLs and metrics. */
@@ -66,6 +68,9 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
   if (options.input !== undefined && !isSchema(options.input))
     wrong('`input` is no Standard Schema (zod, valibot and others make them)')
   if (options.run !== undefined && typeof options.run !== 'function') wrong('`run` is no function')
+  const { concurrency } = options
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1))
+    wrong(`\`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
   if (options.uniqueUntil !== undefined && !['start', 'success'].includes(options.uniqueUntil))
     wrong(`\`uniqueUntil\` is ${JSON.stringify(options.uniqueUntil)}; expected 'start' or 'success'`)
 
@@ -91,6 +96,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
       input: isSchema(options.input) ? options.input : null,
       retry: readRetry(group(options.retry, 'retry', '{ attempts: 20 }'), where, mistakes, duration),
       timeoutMs: duration(options.timeout, 'timeout', 15 * 60_000),
+      concurrency: concurrency ?? null,
       uniqueUntil: options.uniqueUntil ?? 'start',
       sweepEveryMs: duration(sweep.every, 'sweep.every', 60_000),
       sweepJitterMs: duration(sweep.jitter, 'sweep.jitter', 0),

@@ -53,6 +53,8 @@ export interface WorkerRow {
   /** False: silent for longer than the lease; it is about to be declared dead. */
   readonly live: boolean
   readonly running: number
+  /** Slots that handlers keep which did not end 30 s after their timeout; at half of them it asks to be recycled. */
+  readonly stuck: number
 }
 
 /** A key that failed for good. */

@@ -8,6 +8,24 @@ export interface WorkerIdentity {
   readonly jobs: Readonly<Record<string, string>>
 }
 
+export interface FreedKey {
+  readonly job: string
+  readonly key: string
+  /** Crashes so far. */
+  readonly crashes: number
+  /** Alone when it crashed: that is its own doing. `waited`: had not started, nothing was counted. */
+  readonly why: 'crashed' | 'alone' | 'waited'
+  readonly quarantined: boolean
+}
+
+export interface Freed {
+  /** Workers that were declared dead. */
+  readonly workers: number
+  readonly keys: readonly FreedKey[]
+  /** Keys that are no longer suspects, because the one that crashed with them was caught. */
+  readonly pardoned: readonly { job: string; key: string }[]
+}
+
 export interface Workers {
   register(worker: WorkerIdentity, leaseMs: number): Promise<void>
   /** Returns false when this worker's row is gone: another process declared it dead. */
@@ -16,8 +34,10 @@ export interface Workers {
     known: readonly number[],
     highestTake: number,
     leaseMs: number,
+    /** Slots of this worker that a handler keeps though its claim was given up. Defaults to 0. */
+    stuck?: number,
   ): Promise<{ alive: boolean; givenBack: number }>
-  /** Ends the claims of holders that no longer beat; returns what was freed. */
-  free(leaseMs: number): Promise<{ workers: number; keys: { job: string; key: string }[] }>
+  /** Ends the claims of holders that no longer beat, and blames the crash on whoever ran alone. */
+  free(leaseMs: number): Promise<Freed>
   leave(holder: string): Promise<void>
 }

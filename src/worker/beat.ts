@@ -9,13 +9,15 @@ export interface BeatPorts {
   readonly clock: Clock
   readonly workers: Workers
   readonly claims: Claims
+  /** Slots whose handler did not end: the worker's row tells of them. */
+  readonly stuck: () => number
   readonly leaseMs: number
   readonly identity: () => { host: string; pid: number; jobs: Readonly<Record<string, string>> }
   readonly registered: () => void
   readonly gone: (holder: string) => void
 }
 
-export function beatLoop({ clock, workers, claims, leaseMs, identity, registered, gone }: BeatPorts): LoopSpec {
+export function beatLoop({ clock, workers, claims, stuck, leaseMs, identity, registered, gone }: BeatPorts): LoopSpec {
   let enrolled = ''
   const register = async () => {
     const sentAt = clock.now()
@@ -34,7 +36,7 @@ export function beatLoop({ clock, workers, claims, leaseMs, identity, registered
         // The moment of sending counts: the store's clock read it later.
         const sentAt = clock.now()
         const { takes, highest } = claims.known()
-        const { alive } = await workers.beat(claims.holder, takes, highest, leaseMs)
+        const { alive } = await workers.beat(claims.holder, takes, highest, leaseMs, stuck())
         if (alive) claims.confirmed(sentAt)
         else {
           gone(claims.holder)

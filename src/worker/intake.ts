@@ -1,4 +1,5 @@
-// Upper arrow, step pop: takes as many hints from the queue as there are free slots, and sends them on job by job.
+// Upper arrow, step pop: takes as many hints from the queue as there are free slots, of each job as many as it may have
+// at a time, and sends them on job by job.
 import type { Clock } from '../base/clock.ts'
 import { groupBy } from '../base/group-by.ts'
 import type { Handler } from '../job/handler.ts'
@@ -34,25 +35,53 @@ export class Intake {
   }
 
   async tick(signal: AbortSignal): Promise<number> {
-    const { queue, slots, lookAgain, mayStart } = this.#ports
+    const { slots, lookAgain, mayStart } = this.#ports
     if (!mayStart()) return notSureMs
-    await this.#slotOrPoll(signal)
-    this.#dispatch(lookAgain.due(slots.free))
-    const limit = slots.free
-    if (limit <= 0 || signal.aborted) return 0
-    // S15: only hints of jobs whose handler we have; the others wait for somebody who has it.
-    const jobs = this.#inTurn().map((job) => ({ job, limit }))
-    const { hints } = await queue.pop({ jobs, limit, waitMs: Math.min(pollMs, lookAgain.nextMs()) }, signal)
-    this.#dispatch(hints)
+    await this.#roomOrPoll(signal)
+    // Meanwhile a lease may have become unsure, or somebody may want all slots.
+    if (!mayStart()) return notSureMs
+    this.#dispatch(lookAgain.due(slots.free, this.#room))
+    if (this.#anyRoom() && !signal.aborted) this.#dispatch(await this.#pop(signal))
     return 0
   }
 
-  /** Not longer than a poll: a round that waits for slow handlers is not a stalled one. */
-  async #slotOrPoll(signal: AbortSignal): Promise<void> {
-    if (this.#ports.slots.free > 0) return
+  async #pop(signal: AbortSignal): Promise<readonly PoppedHint[]> {
+    const { queue, slots, lookAgain } = this.#ports
+    const names = this.#inTurn()
+    // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
+    // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
+    const jobs = names.map((job) => ({ job, limit: this.#room(job) })).filter(({ limit }) => limit > 0)
+    const full = names.filter((job) => this.#room(job) <= 0)
+    const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
-    await Promise.race([this.#ports.slots.freed(either), this.#ports.clock.sleep(pollMs, either)])
+    // A job that gets below its limit does not wait for the hints of another.
+    if (full.length > 0)
+      void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort())
+    try {
+      return (await queue.pop({ jobs, limit: slots.free, waitMs }, either)).hints
+    } finally {
+      over.abort()
+    }
+  }
+
+  /** Keys of that job that may be popped now: a call has one of them, or up to a batch. */
+  readonly #room = (name: string): number => {
+    const { slots } = this.#ports
+    const handler = this.#handlers.get(name)
+    if (!handler) return 0
+    return Math.min(Math.max(0, slots.free), slots.room(name) * (handler.many ? handler.batchMax : 1))
+  }
+
+  readonly #anyRoom = (): boolean => [...this.#handlers.keys()].some((name) => this.#room(name) > 0)
+
+  /** Not longer than a poll: a round that waits for slow handlers is not a stalled one. */
+  async #roomOrPoll(signal: AbortSignal): Promise<void> {
+    if (this.#anyRoom()) return
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    const { slots, clock } = this.#ports
+    await Promise.race([slots.freed(either, this.#anyRoom), clock.sleep(pollMs, either)])
     over.abort()
   }
 
@@ -63,7 +92,7 @@ export class Intake {
     return [...names.slice(first), ...names.slice(0, first)]
   }
 
-  /** A handler of many keys gets a full batch where the queue has one. */
+  /** A handler of many keys gets a full batch where the queue has one; it is one call still. */
   async fill(handler: Handler, popped: readonly PoppedHint[]): Promise<readonly PoppedHint[]> {
     const limit = handler.batchMax - popped.length
     if (limit <= 0) return popped
@@ -80,7 +109,7 @@ export class Intake {
       for (let at = 0; at < batch.length; at += size) {
         const part = batch.slice(at, at + size)
         const calls = handler.many ? 1 : part.length
-        this.#ports.slots.take(calls)
+        this.#ports.slots.take(calls, name)
         this.#ports.through(handler, part, calls)
       }
     }

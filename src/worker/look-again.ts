@@ -14,9 +14,16 @@ interface Waiting {
   readonly dueAt: number
 }
 
+/** For how many keys of a job there is room now. */
+type Room = (job: string) => number
+
+const everywhere: Room = () => Number.POSITIVE_INFINITY
+
 export class LookAgain {
   readonly #clock: Clock
-  readonly #heap = new Heap<Waiting>((a, b) => a.dueAt < b.dueAt)
+  /** Job by job: hints of one that has no room must not be gone through to get at the others. */
+  readonly #heaps = new Map<string, Heap<Waiting>>()
+  #size = 0
   /** Tries so far of hints that are being looked at right now. */
   readonly #tries = new WeakMap<PoppedHint, number>()
 
@@ -27,19 +34,23 @@ export class LookAgain {
   add(hint: PoppedHint): void {
     const tries = this.#tries.get(hint) ?? 0
     const waitMs = waitsMs[tries]
-    if (waitMs === undefined || this.#heap.size >= most) return
-    this.#heap.push({ hint, tries: tries + 1, dueAt: this.#clock.now() + waitMs })
+    if (waitMs === undefined || this.#size >= most) return
+    const heap = this.#heaps.get(hint.job) ?? new Heap<Waiting>((a, b) => a.dueAt < b.dueAt)
+    this.#heaps.set(hint.job, heap)
+    heap.push({ hint, tries: tries + 1, dueAt: this.#clock.now() + waitMs })
+    this.#size++
   }
 
-  /** Hints whose wait is over, `limit` at most. */
-  due(limit: number): PoppedHint[] {
+  /** Hints whose wait is over, `limit` at most and of each job no more than it has room for; the longest waiting first. */
+  due(limit: number, room: Room = everywhere): PoppedHint[] {
     const hints: PoppedHint[] = []
-    for (
-      let next = this.#heap.peek();
-      next && next.dueAt <= this.#clock.now() && hints.length < limit;
-      next = this.#heap.peek()
-    ) {
-      this.#heap.pop()
+    const left = new Map([...this.#heaps.keys()].map((job) => [job, room(job)]))
+    while (hints.length < limit) {
+      const [job, next] = this.#soonest((each) => left.get(each) as number) ?? []
+      if (job === undefined || !next || next.dueAt > this.#clock.now()) break
+      this.#heaps.get(job)?.pop()
+      this.#size--
+      left.set(job, (left.get(job) as number) - 1)
       const hint = { ...next.hint }
       this.#tries.set(hint, next.tries)
       hints.push(hint)
@@ -47,8 +58,18 @@ export class LookAgain {
     return hints
   }
 
-  /** Milliseconds until the next one is due. */
-  nextMs(): number {
-    return Math.max(0, (this.#heap.peek()?.dueAt ?? Number.POSITIVE_INFINITY) - this.#clock.now())
+  /** Milliseconds until the next one is due of a job that has room. */
+  nextMs(room: Room = everywhere): number {
+    const dueAt = this.#soonest(room)?.[1].dueAt ?? Number.POSITIVE_INFINITY
+    return Math.max(0, dueAt - this.#clock.now())
+  }
+
+  #soonest(room: Room): [job: string, waiting: Waiting] | undefined {
+    let found: [string, Waiting] | undefined
+    for (const [job, heap] of this.#heaps) {
+      const next = heap.peek()
+      if (next && room(job) > 0 && (!found || next.dueAt < found[1].dueAt)) found = [job, next]
+    }
+    return found
   }
 }

@@ -16,16 +16,37 @@ interface Run {
   timedOut: RegrowError | undefined
 }
 
+/** What the watch on time tells. */
+export interface RunningTells {
+  /** A claim was given up, and its slot is stuck. */
+  readonly stuck: (state: RunState) => void
+  /** Half of the slots are stuck: the process does half its work, and only a new one has all slots. Told once. */
+  readonly recycle: (stuckCount: number) => void
+}
+
 export class Running {
   readonly #clock: Clock
+  readonly #size: number
   readonly #runs = new Set<Run>()
-  readonly #stuck: (state: RunState) => void
-  /** Handlers that did not end after their claim was given up. */
-  stuckCount = 0
+  readonly #tells: RunningTells
+  #stuckCount = 0
+  #recycle = false
 
-  constructor(clock: Clock, stuck: (state: RunState) => void) {
+  /** `size`: calls at a time in this process. */
+  constructor(clock: Clock, size: number, tells: RunningTells) {
     this.#clock = clock
-    this.#stuck = stuck
+    this.#size = size
+    this.#tells = tells
+  }
+
+  /** Handlers that did not end after their claim was given up; each has a slot. */
+  get stuckCount(): number {
+    return this.#stuckCount
+  }
+
+  /** True once half of the slots were stuck; it stays so. */
+  get recycle(): boolean {
+    return this.#recycle
   }
 
   get size(): number {
@@ -38,7 +59,7 @@ export class Running {
       const run: Run = { state, timeoutMs, startedAt, giveUp, timedOut: undefined }
       this.#runs.add(run)
       void over.then(() => {
-        if (!this.#runs.delete(run)) this.stuckCount--
+        if (!this.#runs.delete(run)) this.#stuckCount--
       })
     })
   }
@@ -57,9 +78,13 @@ export class Running {
       abort(run.state, run.timedOut)
       if (over < patienceMs) continue
       this.#runs.delete(run)
-      this.stuckCount++
-      this.#stuck(run.state)
+      this.#stuckCount++
+      this.#tells.stuck(run.state)
       run.giveUp({ kind: 'failure', error: run.timedOut })
+    }
+    if (!this.#recycle && this.#stuckCount > 0 && this.#stuckCount >= this.#size / 2) {
+      this.#recycle = true
+      this.#tells.recycle(this.#stuckCount)
     }
     return 500
   }

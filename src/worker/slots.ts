@@ -1,12 +1,22 @@
-// Free places for handler calls. A worker takes no more than it has of them.
+// Free places for handler calls, in the process and of each job that has a limit of its own. A worker takes no more than
+// it has of them.
+
+interface Waiter {
+  readonly ready: () => boolean
+  readonly wake: () => void
+}
 
 export class Slots {
   readonly size: number
+  readonly #limits: ReadonlyMap<string, number>
+  readonly #taken = new Map<string, number>()
   #free: number
-  #waiters: (() => void)[] = []
+  #waiters: Waiter[] = []
 
-  constructor(size: number) {
+  /** `limits`: calls at a time of single jobs; a job that is not named there may have all slots. */
+  constructor(size: number, limits: ReadonlyMap<string, number> = new Map()) {
     this.size = size
+    this.#limits = limits
     this.#free = size
   }
 
@@ -14,28 +24,49 @@ export class Slots {
     return this.#free
   }
 
-  take(count: number): void {
-    this.#free -= count
+  /** Calls of that job that may begin now. */
+  room(job: string): number {
+    const own = (this.#limits.get(job) ?? Number.POSITIVE_INFINITY) - (this.#taken.get(job) ?? 0)
+    return Math.max(0, Math.min(this.#free, own))
   }
 
-  give(count: number): void {
-    this.#free += count
-    if (this.#free <= 0) return
-    const waiters = this.#waiters
-    this.#waiters = []
-    for (const wake of waiters) wake()
+  /** Never refused: who takes has asked for room before, or takes all there are and waits until they are free. */
+  take(count: number, job: string): void {
+    this.#add(count, job)
   }
 
-  /** Resolves when a slot is free, or `signal` aborts. */
-  freed(signal: AbortSignal): Promise<void> {
-    if (this.#free > 0 || signal.aborted) return Promise.resolve()
+  give(count: number, job: string): void {
+    this.#add(-count, job)
+    const [woken, others] = [[] as Waiter[], [] as Waiter[]]
+    for (const waiter of this.#waiters) (waiter.ready() ? woken : others).push(waiter)
+    this.#waiters = others
+    for (const { wake } of woken) wake()
+  }
+
+  /** Resolves when `ready` holds, by default when a slot is free; or when `signal` aborts. */
+  freed(signal: AbortSignal, ready: () => boolean = () => this.#free > 0): Promise<void> {
+    if (ready() || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
-      const done = () => {
-        signal.removeEventListener('abort', done)
+      const waiter: Waiter = {
+        ready,
+        wake: () => {
+          signal.removeEventListener('abort', ended)
+          resolve()
+        },
+      }
+      const ended = () => {
+        this.#waiters = this.#waiters.filter((each) => each !== waiter)
         resolve()
       }
-      this.#waiters.push(done)
-      signal.addEventListener('abort', done)
+      this.#waiters.push(waiter)
+      signal.addEventListener('abort', ended, { once: true })
     })
+  }
+
+  #add(count: number, job: string): void {
+    this.#free -= count
+    const taken = (this.#taken.get(job) ?? 0) + count
+    if (taken === 0) this.#taken.delete(job)
+    else this.#taken.set(job, taken)
   }
 }

@@ -71,7 +71,10 @@ export class Worker {
     const { clock, events, store } = ports
     this.#ports = ports
     this.#options = options
-    this.#slots = new Slots(options.concurrency)
+    const limits = options.handlers.flatMap(({ job }) =>
+      job.concurrency === null ? [] : [[job.name, job.concurrency] as const],
+    )
+    this.#slots = new Slots(options.concurrency, new Map(limits))
     this.#lookAgain = new LookAgain(clock)
     this.claims = new Claims(ports.random)
     this.#intake = new Intake({
@@ -83,8 +86,12 @@ export class Worker {
       mayStart: () => this.sure(),
       through: (handler, hints, slots) => void this.#through(handler, hints, slots),
     })
-    this.running = new Running(clock, ({ entries }) => {
-      for (const { job, key } of entries) events.emit('job.stuck', { job: job.name, key })
+    const { concurrency } = options
+    this.running = new Running(clock, concurrency, {
+      stuck: ({ entries }) => {
+        for (const { job, key } of entries) events.emit('job.stuck', { job: job.name, key })
+      },
+      recycle: (stuck) => events.emit('worker.recycle', { stuck, concurrency }),
     })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
@@ -105,6 +112,7 @@ export class Worker {
         clock,
         workers: store.workers,
         claims: this.claims,
+        stuck: () => this.running.stuckCount,
         leaseMs,
         identity: () => ({ host, pid, jobs }),
         registered: this.#options.registered,
@@ -115,9 +123,11 @@ export class Worker {
     ]
   }
 
-  /** Resolves when nothing runs any more, or `signal` aborts. */
+  /** Resolves when nothing runs any more, or `signal` aborts. What is stuck was given up: nobody waits for it. */
   async idle(signal: AbortSignal): Promise<void> {
-    while (this.#slots.free < this.#slots.size && !signal.aborted) await this.#ports.clock.sleep(10, signal)
+    const busy = () =>
+      this.#slots.free + this.running.stuckCount < this.#slots.size || this.claims.known().takes.length > 0
+    while (busy() && !signal.aborted) await this.#ports.clock.sleep(10, signal)
   }
 
   abortAll(): void {
@@ -150,7 +160,7 @@ export class Worker {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
     } finally {
-      this.#slots.give(slots - used)
+      this.#slots.give(slots - used, handler.job.name)
     }
   }
 
@@ -232,7 +242,7 @@ export class Worker {
     }
     for (const { take } of entries) this.claims.forget(take)
     await over
-    this.#slots.give(1)
+    this.#slots.give(1, handler.job.name)
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {

@@ -1,13 +1,16 @@
 -- Beat: this worker lives. Gives back claims of mine whose take is neither known nor awaited (a lost reply, M31),
 -- and moves the pulse: when nobody beat for half a lease, nobody may be declared dead for a whole one (M43).
--- $1 holder · $2 json [known take] · $3 highest take handed out when $2 was written · $4 lease in ms
+-- $1 holder · $2 json [known take] · $3 highest take handed out when $2 was written · $4 lease in ms · $5 slots that are stuck
 -- Returns one row: alive, and how many claims were given back. Claims that are locked now wait for the next beat.
 with env as materialized (
-  select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease,
+  select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease, $5::int as stuck,
     set_config('synchronous_commit', 'off', true) as quick
 ),
 me as (
-  update regrow.workers w set beat_at = env.at from env where w.id = $1::text and env.quick = 'off' returning w.id
+  update regrow.workers w
+  set beat_at = env.at
+    , stuck = env.stuck -- since 3
+  from env where w.id = $1::text and env.quick = 'off' returning w.id
 ),
 pulse as (
   update regrow.pulse p
@@ -26,7 +29,7 @@ gone as (
   delete from regrow.ledger l using lost where lost.blank and l.key = lost.key and l.job = lost.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
   from lost where not lost.blank and l.key = lost.key and l.job = lost.job
 )
 select exists (select 1 from me) as alive, (select count(*) from lost)::int as given_back

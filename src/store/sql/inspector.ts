@@ -36,6 +36,7 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
         beatAt: date(row.beat_ms),
         live: row.live === true,
         running: Number(row.running),
+        stuck: Number(row.stuck),
       }))
     },
     async quarantined(job, after, limit) {

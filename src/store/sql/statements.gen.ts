@@ -3,12 +3,19 @@ export const statements = {
   advance: `update regrow.sweeps set cursor = $4::text, until = regrow.clock() + make_interval(secs => $5::float8 / 1000)
 where job = $1::text and holder = $2::text and term = $3::int8
 returning job`,
+  alone: `update regrow.ledger l set solo = true
+where l.key = $2::text and l.job = $1::text and l.holder = $3::text and l.take = $4::int8
+  and not exists (select 1 from regrow.ledger o where o.holder is not null and o.solo and o.job = $1::text)
+returning l.key`,
   beat: `with env as materialized (
-  select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease,
+  select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease, $5::int as stuck,
     set_config('synchronous_commit', 'off', true) as quick
 ),
 me as (
-  update regrow.workers w set beat_at = env.at from env where w.id = $1::text and env.quick = 'off' returning w.id
+  update regrow.workers w
+  set beat_at = env.at
+    , stuck = env.stuck -- since 3
+  from env where w.id = $1::text and env.quick = 'off' returning w.id
 ),
 pulse as (
   update regrow.pulse p
@@ -27,7 +34,7 @@ gone as (
   delete from regrow.ledger l using lost where lost.blank and l.key = lost.key and l.job = lost.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
   from lost where not lost.blank and l.key = lost.key and l.job = lost.job
 )
 select exists (select 1 from me) as alive, (select count(*) from lost)::int as given_back`,
@@ -127,27 +134,39 @@ holders as (
   from holders h where h.holder is not null
 ),
 lost as materialized (
-  select c.job, c.key from (
+  select c.* from (
     select id from dead
     union
     select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
   ) d
   cross join lateral (
-    select l.job, l.key from regrow.ledger l where l.holder = d.id for update skip locked
+    select l.job, l.key, l.holder, l.solo
+      , not l.solo and l.crashes - l.pardoned >= 2 as waited -- since 3
+      , not l.solo and l.crashes >= 2 as waited -- before 3
+    from regrow.ledger l where l.holder = d.id for update skip locked
   ) c
 ),
 freed as (
   update regrow.ledger l
-  set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
-    retry_at = case when l.crashes = 0 then l.retry_at
-      else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
-  from env cross join unnest((select array_agg(job) from lost), (select array_agg(key) from lost)) as f(job, key)
+  set holder = null, take = null, solo = false, updated_at = env.at,
+    crashes = l.crashes + case when f.waited then 0 else 1 end,
+    solo_crashes = l.solo_crashes + case when f.solo then 1 else 0 end,
+    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end, -- since 3
+    state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
+    error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
+    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
+  from env cross join unnest(
+    (select array_agg(job) from lost), (select array_agg(key) from lost), (select array_agg(holder) from lost),
+    (select array_agg(solo) from lost), (select array_agg(waited) from lost)
+  ) as f(job, key, holder, solo, waited)
   where l.key = f.key and l.job = f.job
-  returning l.job, l.key
+  returning l.job, l.key, l.crashes, l.state, case when f.solo then 'alone' when f.waited then 'waited' else 'crashed' end as why
+    , case when f.solo then l.crash_of end as crash_of -- since 3
+    , null::text as crash_of -- before 3
 )
-select freed.job, freed.key, (select count(*) from dead)::int as workers from freed
+select freed.*, (select count(*) from dead)::int as workers from freed
 union all
-select null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
   inspectJobs: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 ),
@@ -193,7 +212,9 @@ order by named.job`,
 select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms,
   (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms, w.beat_at >= env.at - env.lease as live,
   (select coalesce(json_agg(x.job order by x.job), '[]') from jsonb_object_keys(w.jobs) as x(job))::text as jobs,
-  (select count(*) from regrow.ledger l where l.holder = w.id)::int as running
+  (select count(*) from regrow.ledger l where l.holder = w.id)::int as running,
+  w.stuck -- since 3
+  0 as stuck -- before 3
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
   leave: `with turns as (
@@ -217,6 +238,18 @@ where job in (
   select s.job from regrow.sweeps s where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update
 )
 returning job`,
+  pardon: `with neighbours as materialized (
+  select n.job, n.key from jsonb_array_elements_text($1::text::jsonb) as c(crash_of)
+  cross join lateral (
+    select l.job, l.key from regrow.ledger l
+    where l.crash_of = c.crash_of and l.holder is null and l.state <> 'quarantined' and l.solo_crashes = 0
+    for update skip locked
+  ) n
+)
+update regrow.ledger l set pardoned = l.pardoned + 1, crash_of = null
+from unnest((select array_agg(job) from neighbours), (select array_agg(key) from neighbours)) as f(job, key)
+where l.key = f.key and l.job = f.job
+returning l.job, l.key`,
   pause: `with env as materialized (
   select regrow.clock() as at, regrow.clock() + make_interval(secs => $4::float8 / 1000) as until
 ),
@@ -297,7 +330,7 @@ gone as (
   delete from regrow.ledger l using held h where h.blank and l.key = h.key and l.job = h.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
   from held h where not h.blank and l.key = h.key and l.job = h.job
 )
 select job, key from held`,
@@ -314,9 +347,9 @@ told as (
 select job from ended`,
   settle: `with held as materialized (
   select i.* from (
-    select job, key, take, state, version, failures, crashes, retry_ms, error, finish
+    select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
     from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-      failures int, crashes int, retry_ms float8, error text, finish boolean)
+      failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
     order by key collate "C", job
   ) i
   cross join lateral (
@@ -330,7 +363,9 @@ done as (
 ),
 kept as (
   update regrow.ledger l
-  set holder = null, take = null, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
+  set holder = null, take = null, solo = false, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
+    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end, -- since 3
+    together = h.together, -- since 3
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
 ),
@@ -365,17 +400,26 @@ cross join lateral (
 env as materialized (
   select regrow.clock() as at,
     set_config('synchronous_commit', 'off', true) as quick,
-    exists (select 1 from regrow.workers where id = $1::text) as registered
+    exists (select 1 from regrow.workers where id = $1::text) as registered,
+    $3::boolean and exists (
+      select 1 from regrow.ledger o where o.holder is not null and o.job in (select job from input)
+        and o.crashes - o.pardoned >= 2 -- since 3
+        and o.crashes >= 2 -- before 3
+    ) as occupied
 ),
 taken as (
   insert into regrow.ledger as l (job, key, holder, take, state)
   select i.job, i.key, $1::text, i.take, 'running' from input i cross join env
-  where env.registered and env.quick = 'off'
+  where env.registered and env.quick = 'off' and not env.occupied
   order by i.key collate "C", i.job
   on conflict (key, job) do update
-    set holder = excluded.holder, take = excluded.take, state = 'running'
+    set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
+      and ($3::boolean or l.crashes - l.pardoned < 2) -- since 3
+      and ($3::boolean or l.crashes < 2) -- before 3
   returning l.job, l.key, l.failures, l.crashes, l.version
+    , l.together -- since 3
+    , null::int as together -- before 3
 )
 select i.job, i.key,
   case
@@ -383,17 +427,21 @@ select i.job, i.key,
     when not env.registered then 'gone'
     when b.state = 'quarantined' then 'quarantined'
     when b.holder is null and b.retry_at > env.at then 'later'
+    when b.holder is null and b.suspect then 'suspect'
     else 'live'
   end as verdict,
   coalesce(extract(epoch from b.retry_at - env.at) * 1000, 0)::float8 as wait_ms,
   coalesce(t.failures, b.failures, 0) as failures,
   coalesce(t.crashes, b.crashes, 0) as crashes,
-  coalesce(t.version, b.version) as version
+  coalesce(t.version, b.version) as version,
+  t.together
 from input i
 cross join env
 left join taken t on t.key = i.key and t.job = i.job
 left join lateral (
   select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
+    , l.crashes - l.pardoned >= 2 as suspect -- since 3
+    , l.crashes >= 2 as suspect -- before 3
   from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
 ) b on true`,
   turn: `with env as materialized (

@@ -25,7 +25,7 @@ test('a job whose hints never end does not keep another from its start', async (
     mayStart: () => true,
     through: ({ job }, hints, taken) => {
       started.push(...hints.map(() => job.name))
-      slots.give(taken)
+      slots.give(taken, job.name)
     },
   })
   await queue.push(['quiet', 'also-quiet'].map((job) => ({ job, key: 'x', delayMs: 0, fresh: true })))

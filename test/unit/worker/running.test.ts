@@ -8,7 +8,11 @@ import { VirtualClock } from '../../sim/virtual-clock.ts'
 async function world(timeoutMs: number) {
   const clock = new VirtualClock()
   const stuck: RunState[] = []
-  const running = new Running(clock, (state) => stuck.push(state))
+  const recycle: number[] = []
+  const running = new Running(clock, 10, {
+    stuck: (state) => stuck.push(state),
+    recycle: (count) => recycle.push(count),
+  })
   const controller = new AbortController()
   const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, aborted: undefined }
   let end = () => {}
