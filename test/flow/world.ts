@@ -128,7 +128,7 @@ export class World {
   /** An app in this world, with a queue of its own unless one is given. */
   app(options: Partial<AppOptions> = {}, queue = this.queue()) {
     const app = compose(
-      { store: this.#store(), queue: { kind: 'queue', name: 'memory', open: async () => queue }, ...options },
+      { store: this.store(), queue: { kind: 'queue', name: 'memory', open: async () => queue }, ...options },
       { clock: this.clock, random: seededRandom(this.#seed++) },
     )
     const ear = new Ear(app, () => this.clock.now() - this.#zero)
@@ -180,7 +180,7 @@ export class World {
   }
 
   /** PGlite's store, during whose calls no time passes. */
-  #store(): StoreDriver {
+  store(): StoreDriver {
     const driver = pglite(this.db)
     const { clock } = this
     const timeless = <T extends object>(port: T): T =>
