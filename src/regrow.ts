@@ -12,7 +12,7 @@ import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { transaction } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
-import { readApp, verifyWork } from './job/app-options.ts'
+import { chosenHandlers, readApp } from './job/app-options.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
@@ -27,6 +27,7 @@ import type { Source } from './store/source.ts'
 import { freeLoop } from './sweep/free.ts'
 import { type SweepOptions, type SweepReport, sweepOnDemand } from './sweep/on-demand.ts'
 import { sweepLoop } from './sweep/turn.ts'
+import type { SlotReport } from './worker/slots.ts'
 import { stop } from './worker/stop.ts'
 import { Worker } from './worker/worker.ts'
 
@@ -45,18 +46,26 @@ export interface AppOptions {
 export interface WorkOptions {
   /** Handlers from files that only workers import; inline `run` handlers of the app are always there. */
   handlers?: readonly Handler[]
-  /** Handler calls at a time in this process. Defaults to 10. */
+  /** Handler calls at a time in this process. Defaults to 10; a job may have a limit of its own beside it. */
   concurrency?: number
+  /** Jobs that this worker runs, sweeps and shows, and no others. Defaults to all that it has handlers of. */
+  only?: string | readonly string[]
+  /** Jobs that this worker leaves to others. Defaults to none. */
+  except?: string | readonly string[]
 }
 
 /** A worker of this process. */
 export interface WorkerHandle {
   /** Resolves when the store is open and the worker is registered. */
   readonly ready: Promise<void>
+  /** The jobs that it works on. */
+  readonly jobs: readonly string[]
   /** Stops popping, waits up to `grace` (25 s), aborts, gives back. Called again, it waits no longer. */
   stop(options?: { grace?: Duration }): Promise<void>
   /** The age of each loop's last success: what readiness is. */
   report(): Promise<LoopReport[]>
+  /** How many slots are free, and how many are stuck. */
+  slots(): Promise<SlotReport>
 }
 
 /** A declared job as tools see it, without the types of its key or input. */
@@ -180,8 +189,8 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
     },
     work: (choice = {}) => {
       registry.verify()
-      const handlers = [...registry.inlineHandlers(), ...(choice.handlers ?? [])]
-      verifyWork(choice, handlers)
+      const names = declared.map(({ name }) => name)
+      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], names)
       const leaving = new AbortController()
       const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving.signal }
       const open = retry(clock, random, opening, opened)
@@ -215,6 +224,8 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       let stopping: Promise<void> | undefined
       return {
         ready,
+        jobs: handlers.map(({ job }) => job.name),
+        slots: async () => (await started).worker.slots(),
         report: async () => (await started).watchdog.report(),
         stop: ({ grace = '25s' } = {}) => {
           if (stopping) now.abort()

@@ -34,6 +34,7 @@ export function help(node: Command | Group, color: Output['color']): string {
         ['0', 'fine'],
         ['1', 'it failed'],
         ['2', 'the command line is wrong; nothing was done'],
+        ['3', '`regrow work` stopped by itself: too many slots are stuck, start it anew'],
       ])}`,
     )
   return parts.join('\n\n')

@@ -16,11 +16,12 @@ export interface Opened {
   readonly from: string
 }
 
-/** Runs `work` on the app of `--app` or of package.json, and closes it. */
+/** Runs `work` on the app of `--app` or of package.json, and closes it; that may take `farewellMs`, by default 5 s. */
 export async function withApp<T>(
   args: { app?: string | undefined },
   cli: Cli,
   work: (opened: Opened) => Promise<T>,
+  options: { farewellMs?: number } = {},
 ): Promise<T> {
   const path = args.app ?? projectApp(cli.around.cwd)
   if (path === undefined)
@@ -28,7 +29,7 @@ export async function withApp<T>(
       'No app was named',
       'Give --app <path> of the module that exports `app`, or put "regrow": { "app": "<path>" } into package.json. `regrow init` writes both.',
     )
-  return closing(await load(resolve(cli.around.cwd, path), cli.around.cwd), work)
+  return closing(await load(resolve(cli.around.cwd, path), cli.around.cwd), cli, work, options.farewellMs)
 }
 
 /**
@@ -50,6 +51,7 @@ export async function withStore<T>(
     const { driver, shown } = driverOf(named.address, cwd, fresh)
     return closing(
       { app: regrow({ store: driver, migrate: false }), handlers: [], from: `${shown} (${named.from})` },
+      cli,
       work,
     )
   }
@@ -60,12 +62,20 @@ export async function withStore<T>(
   )
 }
 
-async function closing<T>(opened: Opened, work: (opened: Opened) => Promise<T>): Promise<T> {
+/** How long closing may take: what is to be kept has been committed before. */
+const farewellMs = 5_000
+
+async function closing<T>(
+  opened: Opened,
+  { around }: Cli,
+  work: (opened: Opened) => Promise<T>,
+  patienceMs = farewellMs,
+): Promise<T> {
   try {
     return await work(opened)
   } finally {
     // The result stands, whatever the farewell brings.
-    await opened.app.close().catch(() => {})
+    await Promise.race([opened.app.close().catch(() => {}), around.sleep(patienceMs)])
   }
 }
 

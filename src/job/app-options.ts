@@ -1,7 +1,7 @@
 // What `regrow()` and `app.work()` are given besides jobs: every mistake is found and told in a sentence.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { nearest, unknownOptions } from '../base/options.ts'
 import type { Handler } from './handler.ts'
 
 const leaseMsDefault = 15_000
@@ -30,9 +30,23 @@ export function readApp(given: object | undefined): { leaseMs: number; mistakes:
   return { leaseMs, mistakes }
 }
 
-/** Throws one error that lists what is wrong with the options of a worker. */
-export function verifyWork(choice: { concurrency?: unknown }, handlers: readonly Handler[]): void {
-  const mistakes = unknownOptions(choice, ['handlers', 'concurrency'], 'work()')
+/** What `app.work()` may be given, as far as it is read here. */
+interface WorkChoice {
+  readonly concurrency?: unknown
+  readonly only?: unknown
+  readonly except?: unknown
+}
+
+/**
+ * The handlers that a worker serves, of all that it has; `declared` are the names of all jobs of the app.
+ * Throws one error that lists what is wrong with the options.
+ */
+export function chosenHandlers(
+  choice: WorkChoice,
+  handlers: readonly Handler[],
+  declared: readonly string[],
+): readonly Handler[] {
+  const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except'], 'work()')
   const { concurrency = 10 } = choice
   if (!isCount(concurrency))
     mistakes.push(`work(): \`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
@@ -42,7 +56,47 @@ export function verifyWork(choice: { concurrency?: unknown }, handlers: readonly
   for (const { job, batchMax } of handlers)
     if (!isCount(batchMax))
       mistakes.push(`work(): \`batch\` of "${job.name}" is ${String(batchMax)}; expected a whole number from 1`)
+  const chosen = choose(choice, handlers, declared, mistakes)
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Mend that and start again.')
+  return chosen
+}
+
+/** A name that means nothing here would be a choice that silently does not hold. */
+function choose(
+  choice: WorkChoice,
+  handlers: readonly Handler[],
+  declared: readonly string[],
+  mistakes: string[],
+): readonly Handler[] {
+  const wrong = (sentence: string) => mistakes.push(`work(): ${sentence}`)
+  const handled = handlers.map(({ job }) => job.name)
+  const known = [...new Set([...handled, ...declared])]
+  const found = mistakes.length
+  const read = (option: 'only' | 'except'): readonly string[] | undefined => {
+    const given = choice[option]
+    if (given === undefined) return undefined
+    const names: readonly unknown[] = Array.isArray(given) ? given : [given]
+    for (const name of new Set(names))
+      if (typeof name !== 'string') wrong(`\`${option}\` holds ${kind(name)}; expected names of jobs`)
+      else if (!known.includes(name)) {
+        const guess = nearest(name, known)
+        const advice = guess ? `did you mean "${guess}"?` : `known are: ${known.join(', ') || 'none'}`
+        wrong(`\`${option}\` names "${name}", and there is no such job; ${advice}`)
+      } else if (option === 'only' && !handled.includes(name))
+        wrong(`\`only\` names "${name}", which has no handler here: give it a \`run\`, or pass its handler`)
+    return names as readonly string[]
+  }
+  const [only, except] = [read('only'), read('except')]
+  for (const name of new Set(only?.filter((each) => except?.includes(each))))
+    wrong(`both \`only\` and \`except\` name "${name}"; leave it out of one of them`)
+  const chosen = handlers.filter(
+    ({ job }) => (only === undefined || only.includes(job.name)) && !except?.includes(job.name),
+  )
+  const option = only === undefined ? 'except' : 'only'
+  // Said only when nothing else is: a misspelt name leaves no job, too.
+  if ((only ?? except) !== undefined && chosen.length === 0 && mistakes.length === found)
+    wrong(`\`${option}\` leaves no job; this worker has handlers of: ${handled.join(', ') || 'none'}`)
+  return chosen
 }
 
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 1

@@ -1,6 +1,24 @@
 // Free places for handler calls, in the process and of each job that has a limit of its own. A worker takes no more than
 // it has of them.
 
+import type { Handler } from '../job/handler.ts'
+
+/** The slots of a worker: one per handler call at a time. */
+export interface SlotReport {
+  /** All of them: the worker's `concurrency`. */
+  readonly size: number
+  readonly free: number
+  /** Kept by handlers that did not end 30 s after their timeout; their claims were given up. */
+  readonly stuck: number
+  /** Half of them were stuck at once: start the process anew. It stays true. */
+  readonly recycle: boolean
+}
+
+/** Jobs that have a limit of their own. */
+export function limitsOf(handlers: readonly Handler[]): ReadonlyMap<string, number> {
+  return new Map(handlers.flatMap(({ job }) => (job.concurrency === null ? [] : [[job.name, job.concurrency]])))
+}
+
 interface Waiter {
   readonly ready: () => boolean
   readonly wake: () => void
@@ -41,6 +59,10 @@ export class Slots {
     for (const waiter of this.#waiters) (waiter.ready() ? woken : others).push(waiter)
     this.#waiters = others
     for (const { wake } of woken) wake()
+  }
+
+  report({ stuckCount, recycle }: { readonly stuckCount: number; readonly recycle: boolean }): SlotReport {
+    return { size: this.size, free: Math.max(0, this.#free), stuck: stuckCount, recycle }
   }
 
   /** Resolves when `ready` holds, by default when a slot is free; or when `signal` aborts. */

@@ -27,7 +27,7 @@ import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
 import { settle } from './settle.ts'
-import { Slots } from './slots.ts'
+import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -71,10 +71,7 @@ export class Worker {
     const { clock, events, store } = ports
     this.#ports = ports
     this.#options = options
-    const limits = options.handlers.flatMap(({ job }) =>
-      job.concurrency === null ? [] : [[job.name, job.concurrency] as const],
-    )
-    this.#slots = new Slots(options.concurrency, new Map(limits))
+    this.#slots = new Slots(options.concurrency, limitsOf(options.handlers))
     this.#lookAgain = new LookAgain(clock)
     this.claims = new Claims(ports.random)
     this.#intake = new Intake({
@@ -128,6 +125,10 @@ export class Worker {
     const busy = () =>
       this.#slots.free + this.running.stuckCount < this.#slots.size || this.claims.known().takes.length > 0
     while (busy() && !signal.aborted) await this.#ports.clock.sleep(10, signal)
+  }
+
+  slots(): SlotReport {
+    return this.#slots.report(this.running)
   }
 
   abortAll(): void {

@@ -1,5 +1,5 @@
 // regrow status: how every job and worker stands, from regrow's tables.
-import type { JobStatus, Status } from '../../index.ts'
+import type { JobStatus, Status, WorkerRow } from '../../index.ts'
 import { appArgs, command, storeArgs } from '../command.ts'
 import { withStore } from '../open.ts'
 import { brief, type Output, relative, table, visible } from '../output.ts'
@@ -36,17 +36,18 @@ function describe({ at, jobs, workers, queue }: Status, store: string, color: Ou
   ])
   const headings = ['job', 'running', 'retrying', 'quarantined', 'intents', 'hints', 'workers', 'sweep']
   const parts = [head, table(color, headings, rows)]
-  const warnings = jobs.flatMap((each) => warningsOf(each, at))
+  const warnings = [...jobs.flatMap((each) => warningsOf(each, at)), ...workers.flatMap(stuckOf)]
   if (warnings.length > 0) parts.push(warnings.map((line) => `${color.yellow('!')} ${line}`).join('\n'))
   if (workers.length > 0)
     parts.push(
       table(
         color,
-        ['worker', 'pid', 'running', 'started', 'last beat', 'jobs'],
-        workers.map(({ host, pid, running, startedAt, beatAt, live, jobs: handled }) => [
+        ['worker', 'pid', 'running', 'stuck', 'started', 'last beat', 'jobs'],
+        workers.map(({ host, pid, running, stuck, startedAt, beatAt, live, jobs: handled }) => [
           visible(host),
           String(pid),
           String(running),
+          String(stuck),
           relative(startedAt, at),
           `${relative(beatAt, at)}${live ? '' : ' (silent)'}`,
           handled.join(', '),
@@ -54,6 +55,14 @@ function describe({ at, jobs, workers, queue }: Status, store: string, color: Ou
       ),
     )
   return parts.join('\n\n')
+}
+
+function stuckOf({ host, pid, stuck }: WorkerRow): string[] {
+  if (stuck === 0) return []
+  const slots = stuck === 1 ? '1 slot is' : `${stuck} slots are`
+  return [
+    `${visible(host)}, pid ${pid}: ${slots} stuck in handlers that did not end after their timeout; start it anew`,
+  ]
 }
 
 function hintsOf({ hints }: JobStatus): string {
