@@ -14,7 +14,8 @@ export interface RetryPolicy {
 /** How one run ended. */
 export type Outcome =
   | { readonly kind: 'success' }
-  | { readonly kind: 'failure'; readonly error: unknown }
+  /** `together`: how many keys may share the next call, after a call of many that threw. */
+  | { readonly kind: 'failure'; readonly error: unknown; readonly together?: number }
   | { readonly kind: 'again'; readonly inMs: number }
   | { readonly kind: 'quarantine'; readonly reason: string }
 
@@ -24,6 +25,8 @@ export interface History {
   readonly crashes: number
   readonly ledgerVersion: string | null
   readonly version: string | null
+  /** How many keys may share its call; null: any number. */
+  readonly together: number | null
 }
 
 /** What the settle writes: nothing is left of a success. */
@@ -35,6 +38,7 @@ export type Settlement =
       readonly crashes: number
       readonly retryMs: number
       readonly error: string | null
+      readonly together: number | null
     }
 
 /** A different non-null version is new work: the failures of the old one do not count against it. */
@@ -56,15 +60,16 @@ export function decide(history: History, outcome: Outcome, policy: RetryPolicy, 
     case 'success':
       return { state: 'done' }
     case 'again':
-      return { state: 'retrying', ...prior, retryMs: outcome.inMs, error: null }
+      return { state: 'retrying', ...prior, retryMs: outcome.inMs, error: null, together: history.together }
     case 'quarantine':
-      return { state: 'quarantined', ...prior, retryMs: 0, error: storable(errorText(outcome.reason)) }
+      return { state: 'quarantined', ...prior, retryMs: 0, error: storable(errorText(outcome.reason)), together: null }
     case 'failure': {
       const failures = prior.failures + 1
       // S6: a poison row stops at its attempts.
       const state = failures >= policy.attemptsMax ? 'quarantined' : 'retrying'
       const retryMs = backoffMs(policy, failures, random)
-      return { state, failures, crashes: prior.crashes, retryMs, error: storable(errorText(outcome.error)) }
+      const error = storable(errorText(outcome.error))
+      return { state, failures, crashes: prior.crashes, retryMs, error, together: outcome.together ?? null }
     }
   }
 }

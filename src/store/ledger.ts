@@ -8,15 +8,17 @@ export interface Claim {
   readonly take: number
 }
 
-/** What a take answers for one key. `gone`: the holder is not registered (any more). */
+/** What a take answers for one key. `gone`: the holder is not registered (any more). `suspect`: it may only run alone. */
 export interface TakeAnswer {
   readonly job: string
   readonly key: string
-  readonly verdict: 'taken' | 'live' | 'later' | 'quarantined' | 'gone'
+  readonly verdict: 'taken' | 'live' | 'later' | 'quarantined' | 'suspect' | 'gone'
   readonly waitMs: number
   readonly failures: number
   readonly crashes: number
   readonly version: string | null
+  /** How many keys may share its next call; null: any number. */
+  readonly together: number | null
 }
 
 /** What a settle writes for one claim. */
@@ -27,6 +29,8 @@ export interface SettleRow extends Claim {
   readonly crashes: number
   readonly retryMs: number
   readonly error: string | null
+  /** How many keys may share its next call; none or null: any number. */
+  readonly together?: number | null
   /** True when success also removes the key's intent. */
   readonly finish: boolean
 }
@@ -39,10 +43,17 @@ export interface Standing {
   readonly version: string | null
 }
 
+export interface TakeOptions {
+  /** Suspects too, for a run of their own; refused while another process has one of that job. */
+  readonly suspects?: boolean
+}
+
 /** The claims and the failure memory of all keys. */
 export interface Ledger {
   /** Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. */
-  take(holder: string, claims: readonly Claim[]): Promise<TakeAnswer[]>
+  take(holder: string, claims: readonly Claim[], options?: TakeOptions): Promise<TakeAnswer[]>
+  /** A suspect that was taken begins its run; from now on a crash is its own. False: another process runs one of that job. */
+  alone(holder: string, claim: Claim): Promise<boolean>
   /** Gives claims back; nothing is counted. */
   release(holder: string, claims: readonly Claim[]): Promise<void>
   /** Writes outcomes where holder and take match; returns the takes that were held. In `tx`, part of it. */

@@ -17,13 +17,16 @@ export function freeLoop(ports: {
   return {
     name: 'free',
     async tick() {
-      const { workers: dead, keys } = await workers.free(leaseMs)
-      if (keys.length > 0) {
+      const { workers: dead, keys, pardoned } = await workers.free(leaseMs)
+      const runnable = [...keys.filter(({ quarantined }) => !quarantined), ...pardoned]
+      if (runnable.length > 0) {
         // They were running: ahead of everything that only waits.
-        await push(keys.map(({ job, key }) => ({ job, key, delayMs: 0, fresh: true })))
-        await sweeps.makeDue([...new Set(keys.map(({ job }) => job))])
+        await push(runnable.map(({ job, key }) => ({ job, key, delayMs: 0, fresh: true })))
+        await sweeps.makeDue([...new Set(runnable.map(({ job }) => job))])
       }
       if (dead > 0 || keys.length > 0) events.emit('worker.freed', { workers: dead, keys: keys.length })
+      for (const { why, ...crashed } of keys)
+        if (why !== 'waited') events.emit('job.crashed', { ...crashed, alone: why === 'alone' })
       return Math.min(1_000, leaseMs / 5)
     },
   }

@@ -3,6 +3,7 @@ import { regrow, systemClock } from '../index.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreContext } from './store/context.ts'
+import { crashesCases } from './store/crashes.ts'
 import { intentsCases } from './store/intents.ts'
 import { keysCases } from './store/keys.ts'
 import { livingCases } from './store/living.ts'
@@ -23,6 +24,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...releaseCases,
   ...memoryCases,
   ...livingCases,
+  ...crashesCases,
   ...sweepsCases,
   ...sourceCases,
   ...pageCases,

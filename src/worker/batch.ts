@@ -12,6 +12,8 @@ export interface Taken {
   readonly take: number
   readonly failures: number
   readonly crashes: number
+  /** How many keys may share its call; null: any number. */
+  readonly together: number | null
   readonly ledgerVersion: string | null
 }
 

@@ -7,7 +7,7 @@ export interface CheckedBatch {
   readonly ready: Ready[]
   /** Taken, but not to be started: released by the caller. */
   readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
-  /** Refused for back-off or quarantine, but the source shows another version: new work. */
+  /** Refused for what the old version did, but the source shows another version: new work. */
   readonly renewed: { key: string; version: string }[]
   /** Keys whose very check fails; the error is theirs. */
   readonly broken: { entry: Ready; error: unknown }[]
@@ -19,7 +19,8 @@ export async function check(
   refused: readonly Refused[],
 ): Promise<CheckedBatch> {
   const remembered = refused.filter(
-    ({ why, ledgerVersion }) => ledgerVersion !== null && (why === 'later' || why === 'quarantined'),
+    ({ why, ledgerVersion }) =>
+      ledgerVersion !== null && (why === 'later' || why === 'quarantined' || why === 'suspect'),
   )
   const keys = [...taken.map(({ key }) => key), ...remembered.map(({ hint }) => hint.key)]
   const batch: CheckedBatch = { ready: [], stopped: [], renewed: [], broken: [] }

@@ -3,8 +3,16 @@ import type { Job } from '../job/job.ts'
 import type { Hint, PoppedHint } from '../queue/hint.ts'
 import type { Refused } from './batch.ts'
 
-export function react(job: Job, refused: readonly Refused[]): { push: Hint[]; lookAgain: PoppedHint[] } {
+export interface Reaction {
+  readonly push: Hint[]
+  readonly lookAgain: PoppedHint[]
+  /** May only run alone. */
+  readonly suspects: PoppedHint[]
+}
+
+export function react(job: Job, refused: readonly Refused[]): Reaction {
   const push: Hint[] = []
+  const suspects: PoppedHint[] = []
   const lookAgain: PoppedHint[] = []
   for (const { hint, why, waitMs } of refused)
     switch (why) {
@@ -23,9 +31,12 @@ export function react(job: Job, refused: readonly Refused[]): { push: Hint[]; lo
       case 'gone':
         push.push({ ...hint, delayMs: 1_000 })
         break
+      case 'suspect':
+        suspects.push(hint)
+        break
       case 'paused':
       case 'quarantined':
         break
     }
-  return { push, lookAgain }
+  return { push, lookAgain, suspects }
 }

@@ -27,7 +27,9 @@ export function run(
   handler: Handler,
   entries: readonly Ready[],
 ): { ended: Promise<Ended[]>; over: Promise<void> } {
-  const state: RunState = { entries, marks: new Map(), settled: new Set(), controller: undefined, aborted: undefined }
+  const marks: RunState['marks'] = new Map()
+  const none = { nobodys: undefined, controller: undefined, aborted: undefined }
+  const state: RunState = { entries, marks, settled: new Set(), ...none }
   for (const { take } of entries) ports.claims.watch(take, (reason) => abort(state, reason))
   const startedAt = ports.clock.now()
   const outcome = call(ports, handler, state)
@@ -61,7 +63,11 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
     for (const { job, key, take } of state.entries)
       if (state.settled.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
     // What ends because its worker stops is given back: nothing is counted.
-    return isStopping(state.aborted) ? { kind: 'again', inMs: 0 } : { kind: 'failure', error }
+    if (isStopping(state.aborted)) return { kind: 'again', inMs: 0 }
+    // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
+    if (state.nobodys) return { kind: 'again', inMs: state.nobodys.inMs }
+    const together = handler.many ? Math.ceil(state.entries.length / 2) : undefined
+    return { kind: 'failure', error, ...(together ? { together } : {}) }
   }
 }
 

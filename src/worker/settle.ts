@@ -28,7 +28,7 @@ export async function settle(
 
 function row({ ended, settlement, finishes }: { ended: Ended; settlement: Settlement; finishes: boolean }): SettleRow {
   const { job, key, take, version } = ended.entry
-  const nothing = { failures: 0, crashes: 0, retryMs: 0, error: null }
+  const nothing = { failures: 0, crashes: 0, retryMs: 0, error: null, together: null }
   return {
     job: job.name,
     key,

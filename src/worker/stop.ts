@@ -15,6 +15,7 @@ export async function stop(
   now: AbortSignal,
 ): Promise<void> {
   await watchdog.stop('pop', 'sweep', 'free')
+  await worker.startNothing()
   const patience = new AbortController()
   const grace = clock.sleep(graceMs, AbortSignal.any([now, patience.signal])).then(() => patience.abort())
   await worker.idle(AbortSignal.any([now, patience.signal]))

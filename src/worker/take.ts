@@ -1,7 +1,7 @@
 // Upper arrow, step take: popped hints of one job in; claims and refusals out. One statement, no user SQL.
 import type { Job } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import type { Ledger } from '../store/ledger.ts'
+import type { Ledger, TakeOptions } from '../store/ledger.ts'
 import type { Refused, Taken } from './batch.ts'
 import type { Claims } from './claims.ts'
 
@@ -10,6 +10,7 @@ export async function take(
   claims: Claims,
   job: Job,
   hints: readonly PoppedHint[],
+  options: TakeOptions = {},
 ): Promise<{ taken: Taken[]; refused: Refused[] }> {
   const numbered = hints.map((hint) => ({ hint, take: claims.next() }))
   const byKey = new Map(numbered.map((each) => [each.hint.key, each]))
@@ -17,13 +18,14 @@ export async function take(
     const answers = await ledger.take(
       claims.holder,
       numbered.map(({ hint, take }) => ({ job: job.name, key: hint.key, take })),
+      options,
     )
     const taken: Taken[] = []
     const refused: Refused[] = []
-    for (const { key, verdict, waitMs, failures, crashes, version } of answers) {
+    for (const { key, verdict, waitMs, failures, crashes, version, together } of answers) {
       const { hint, take } = byKey.get(key) as (typeof numbered)[number]
       if (verdict === 'taken')
-        taken.push({ job, key, fresh: hint.fresh, take, failures, crashes, ledgerVersion: version })
+        taken.push({ job, key, fresh: hint.fresh, take, failures, crashes, together, ledgerVersion: version })
       else {
         claims.forget(take)
         refused.push({ hint, why: verdict, waitMs, ledgerVersion: version })

@@ -19,6 +19,7 @@ import type { Store } from '../store/store.ts'
 import { aftermath } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
+import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
 import { Intake } from './intake.ts'
@@ -28,6 +29,7 @@ import { run } from './run.ts'
 import { Running } from './running.ts'
 import { settle } from './settle.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
+import { Solo } from './solo.ts'
 import { take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -35,7 +37,7 @@ export interface WorkerPorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
-  readonly store: Pick<Store, 'ledger' | 'workers' | 'transaction'>
+  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'transaction'>
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push
@@ -61,6 +63,9 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #intake: Intake
   readonly #slots: Slots
+  readonly #solo: Solo
+  /** The pop that is under way, or was last. */
+  #popping: Promise<unknown> = Promise.resolve()
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
   readonly #lookAgain: LookAgain
@@ -80,7 +85,7 @@ export class Worker {
       slots: this.#slots,
       lookAgain: this.#lookAgain,
       handlers: options.handlers,
-      mayStart: () => this.sure(),
+      mayStart: () => this.sure() && !this.#solo.holding,
       through: (handler, hints, slots) => void this.#through(handler, hints, slots),
     })
     const { concurrency } = options
@@ -89,6 +94,12 @@ export class Worker {
         for (const { job, key } of entries) events.emit('job.stuck', { job: job.name, key })
       },
       recycle: (stuck) => events.emit('worker.recycle', { stuck, concurrency }),
+    })
+    this.#solo = new Solo({
+      clock,
+      slots: this.#slots,
+      stuck: () => this.running.stuckCount,
+      popped: async () => void (await this.#popping.catch(() => {})),
     })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
@@ -115,7 +126,7 @@ export class Worker {
         registered: this.#options.registered,
         gone: (holder) => events.emit('worker.gone', { holder }),
       }),
-      { name: 'pop', tick: (signal) => this.#intake.tick(signal), stalledAfterMs: 30_000 },
+      { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
       { name: 'timeouts', tick: async () => this.running.look() },
     ]
   }
@@ -125,6 +136,17 @@ export class Worker {
     const busy = () =>
       this.#slots.free + this.running.stuckCount < this.#slots.size || this.claims.known().takes.length > 0
     while (busy() && !signal.aborted) await this.#ports.clock.sleep(10, signal)
+  }
+
+  async #pop(signal: AbortSignal): Promise<number> {
+    const tick = this.#intake.tick(AbortSignal.any([signal, this.#solo.signal]))
+    this.#popping = tick
+    return tick
+  }
+
+  /** Called when the pops have ended: who waits to run alone begins no more. */
+  startNothing(): Promise<void> {
+    return this.#solo.stop()
   }
 
   slots(): SlotReport {
@@ -149,33 +171,97 @@ export class Worker {
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
   async #through(handler: Handler, popped: readonly PoppedHint[], slots: number): Promise<void> {
     const { events, push } = this.#ports
+    const { name } = handler.job
     let used = 0
     let hints = popped
     try {
       hints = await this.#intake.fill(handler, popped)
-      const ready = await this.#claim(handler.job, hints)
-      const calls = handler.many ? (ready.length > 0 ? [ready] : []) : ready.map((entry) => [entry])
-      used = calls.length
-      for (const entries of calls) void this.#finish(handler, entries)
+      const ready = await this.#claim(handler, hints)
+      const plan = calls(handler, ready, slots + this.#slots.room(name))
+      await this.#giveBackNow(plan.over)
+      used = plan.calls.length
+      this.#slots.take(Math.max(0, used - slots), name)
+      for (const entries of plan.calls) void this.#finish(handler, entries)
     } catch (error) {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
     } finally {
-      this.#slots.give(slots - used, handler.job.name)
+      this.#slots.give(Math.max(0, slots - used), name)
+    }
+  }
+
+  /** Claims for which there is no slot: somebody else may have one. */
+  async #giveBackNow(entries: readonly Taken[], delayMs = 0): Promise<void> {
+    await this.#release(entries)
+    if (entries.length > 0)
+      await this.#ports.push(entries.map(({ job, key, fresh }) => ({ job: job.name, key, fresh, delayMs })))
+  }
+
+  /** Suspects run alone, one by one; what cannot be run now is hinted for later. */
+  async #suspect(handler: Handler, hints: readonly PoppedHint[]): Promise<void> {
+    const waitMs = this.#solo.waitMs()
+    const [first, ...others] = hints
+    if (first && waitMs === 0) void this.#alone(handler, first)
+    const later = waitMs === 0 ? others : hints
+    const delayMs = Math.max(waitMs, 1_000)
+    if (later.length > 0) await this.#ports.push(later.map((hint) => ({ ...hint, delayMs })))
+  }
+
+  async #alone(handler: Handler, hint: PoppedHint): Promise<void> {
+    const { store, events, push } = this.#ports
+    const { job } = handler
+    let entry: Taken | undefined
+    try {
+      const claimed = await this.#solo.alone({
+        reserve: async () => {
+          const { taken } = await take(store.ledger, this.claims, job, [hint], { suspects: true })
+          entry = taken[0]
+          return entry !== undefined
+        },
+        run: async () => {
+          const [ready] = await this.#checked(handler, [hint], [entry as Taken], [])
+          if (!ready) return
+          const begins = await store.ledger.alone(this.claims.holder, {
+            job: job.name,
+            key: ready.key,
+            take: ready.take,
+          })
+          if (!begins || !this.sure()) return this.#giveBackNow([ready], 1_000)
+          this.#slots.take(1, job.name)
+          await this.#finish(handler, [ready])
+        },
+        giveBack: () => this.#giveBackNow([entry as Taken]),
+      })
+      // Another process runs one of this job, or it is no longer what it was: the next look tells.
+      if (!claimed) await push([{ ...hint, delayMs: 1_000 }])
+    } catch (error) {
+      events.emit('loop.failed', { loop: `worker ${job.name}`, error })
+      if (entry) await this.#release([entry]).catch(() => {})
+      await push([{ ...hint, delayMs: 1_000 }])
     }
   }
 
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
-  async #claim(job: Job, hints: readonly PoppedHint[]): Promise<Ready[]> {
+  async #claim(handler: Handler, hints: readonly PoppedHint[]): Promise<Ready[]> {
     const { store, events } = this.#ports
+    const { job } = handler
     const known = hints.filter(({ key }) => isCanonical(job, key))
     const foreign = hints.length - known.length
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
     const byKey = new Map(known.map((hint) => [hint.key, hint]))
     if (byKey.size === 0) return []
     const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])
+    return this.#checked(handler, [...byKey.values()], taken, refused)
+  }
+
+  async #checked(
+    handler: Handler,
+    hints: readonly PoppedHint[],
+    taken: readonly Taken[],
+    refused: readonly Refused[],
+  ): Promise<Ready[]> {
     try {
-      return await this.#check(job, byKey, taken, refused)
+      return await this.#check(handler, new Map(hints.map((hint) => [hint.key, hint])), taken, refused)
     } catch (error) {
       // Whatever failed, nothing of this batch has started: a claim that stays known would be held for ever (M31).
       await this.#release(taken).catch(() => {})
@@ -185,18 +271,19 @@ export class Worker {
 
   /** What may start of a batch that was taken; the rest is released, cleared, hinted and told. */
   async #check(
-    job: Job,
+    handler: Handler,
     byKey: ReadonlyMap<string, PoppedHint>,
     taken: readonly Taken[],
     refused: readonly Refused[],
   ): Promise<Ready[]> {
-    const { store, push, source } = this.#ports
+    const { store, source } = this.#ports
+    const { job } = handler
     const { ready, stopped, renewed, broken } = await check(source(job), taken, refused)
     await this.#release(stopped.map(({ entry }) => entry))
     if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
     // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
     const anew = new Set(renewed.map(({ key }) => key))
-    await this.#refuse(job, anew, [
+    await this.#refuse(handler, anew, [
       ...refused.filter(({ hint }) => !anew.has(hint.key)),
       ...stopped.map(({ entry, ...why }) => ({
         ...why,
@@ -206,24 +293,23 @@ export class Worker {
     ])
     // Last, since nothing after it may fail: these are settled on their own.
     const sure = this.sure()
-    if (!sure) {
-      // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
-      await this.#release(ready)
-      await push(ready.map(({ key, fresh }) => ({ job: job.name, key, fresh, delayMs: 1_000 })))
-    }
+    // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
+    if (!sure) await this.#giveBackNow(ready, 1_000)
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     return sure ? ready : []
   }
 
   /** Tells why hints start nothing, and does what follows; keys in `anew` are new work. */
-  async #refuse(job: Job, anew: ReadonlySet<string>, refused: readonly Refused[]): Promise<void> {
+  async #refuse(handler: Handler, anew: ReadonlySet<string>, refused: readonly Refused[]): Promise<void> {
     const { events, push } = this.#ports
+    const { job } = handler
     if (events.heard('hint.refused'))
       for (const { hint, why } of refused) events.emit('hint.refused', { job: job.name, key: hint.key, why })
     const reaction = react(job, refused)
     for (const hint of reaction.lookAgain) this.#lookAgain.add(hint)
     const renewed = [...anew].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
     if (reaction.push.length + renewed.length > 0) await push([...reaction.push, ...renewed])
+    if (reaction.suspects.length > 0) await this.#suspect(handler, reaction.suspects)
   }
 
   /** M36: a key that breaks its own check fails by itself, like a handler that throws. */

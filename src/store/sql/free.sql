@@ -1,7 +1,9 @@
 -- Free: ends the claims and sweep turns of holders that no longer live. Nothing happens before grace_until,
 -- nor while nobody beats: a free that comes before the first beat after an outage would find everybody dead (M43).
 -- $1 lease in ms; negative: every holder is dead (a store that only one process can open)
--- Returns the freed (job, key), and the number of worker rows removed on each row.
+-- Returns (job, key, crashes, state, why, crash_of) of keys that were freed, and how many worker rows were removed on each.
+-- Crashes: the first is free, from the second on a key is a suspect; crashes while it ran alone are surely its own, three of
+-- them quarantine it. One that only waited to run alone is not counted.
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
 -- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
 -- of the snapshot a holder who registered after it would look like nobody. Index: ledger_holder, one probe per holder, as
@@ -33,26 +35,37 @@ holders as (
   from holders h where h.holder is not null
 ),
 lost as materialized (
-  select c.job, c.key from (
+  select c.* from (
     select id from dead
     union
     select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
   ) d
   cross join lateral (
-    select l.job, l.key from regrow.ledger l where l.holder = d.id for update skip locked
+    select l.job, l.key, l.holder, l.solo
+      , not l.solo and l.crashes - l.pardoned >= 2 as waited -- since 3
+      , not l.solo and l.crashes >= 2 as waited -- before 3
+    from regrow.ledger l where l.holder = d.id for update skip locked
   ) c
 ),
 freed as (
-  -- The first crash is free: the key starts again like any other. After that it waits a little longer each time.
   update regrow.ledger l
-  set holder = null, take = null, state = 'retrying', crashes = l.crashes + 1, updated_at = env.at,
-    retry_at = case when l.crashes = 0 then l.retry_at
-      else env.at + make_interval(secs => least(2 ^ least(l.crashes, 12), 3600)) end
+  set holder = null, take = null, solo = false, updated_at = env.at,
+    crashes = l.crashes + case when f.waited then 0 else 1 end,
+    solo_crashes = l.solo_crashes + case when f.solo then 1 else 0 end,
+    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end, -- since 3
+    state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
+    error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
+    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
   -- As arrays, because the planner takes those for short and goes by key; joined with `lost` it read the whole ledger.
-  from env cross join unnest((select array_agg(job) from lost), (select array_agg(key) from lost)) as f(job, key)
+  from env cross join unnest(
+    (select array_agg(job) from lost), (select array_agg(key) from lost), (select array_agg(holder) from lost),
+    (select array_agg(solo) from lost), (select array_agg(waited) from lost)
+  ) as f(job, key, holder, solo, waited)
   where l.key = f.key and l.job = f.job
-  returning l.job, l.key
+  returning l.job, l.key, l.crashes, l.state, case when f.solo then 'alone' when f.waited then 'waited' else 'crashed' end as why
+    , case when f.solo then l.crash_of end as crash_of -- since 3
+    , null::text as crash_of -- before 3
 )
-select freed.job, freed.key, (select count(*) from dead)::int as workers from freed
+select freed.*, (select count(*) from dead)::int as workers from freed
 union all
-select null, null, (select count(*) from dead)::int where not exists (select 1 from lost)
+select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)

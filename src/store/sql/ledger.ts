@@ -1,12 +1,12 @@
 // The ledger in SQL: one statement per verb, a hundred keys each.
-import type { SqlDatabase } from '../executor.ts'
+import { type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger, TakeAnswer } from '../ledger.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   return {
-    async take(holder, claims) {
-      const { rows } = await db.query(texts().take, [holder, JSON.stringify(claims)])
+    async take(holder, claims, { suspects = false } = {}) {
+      const { rows } = await db.query(texts().take, [holder, JSON.stringify(claims), suspects])
       return rows.map((row) => ({
         job: row.job as string,
         key: row.key as string,
@@ -15,7 +15,17 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
         failures: Number(row.failures),
         crashes: Number(row.crashes),
         version: row.version as string | null,
+        together: row.together as number | null,
       }))
+    },
+    async alone(holder, { job, key, take }) {
+      try {
+        return (await db.query(texts().alone, [job, key, holder, take])).rows.length === 1
+      } catch (error) {
+        // Two asked at the same moment, and the other one has it.
+        if (sqlState(error) === '23505') return false
+        throw error
+      }
     },
     async release(holder, claims) {
       await db.query(texts().release, [holder, JSON.stringify(claims)])

@@ -20,7 +20,7 @@ gone as (
   delete from regrow.ledger l using held h where h.blank and l.key = h.key and l.job = h.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
   from held h where not h.blank and l.key = h.key and l.job = h.job
 )
 select job, key from held

@@ -14,11 +14,11 @@ export const oldestSchema = newestSchema - 1
 
 /** Every statement, for a schema of that version. */
 export function statementsFor(schema: number): Statements {
-  const entries = Object.entries(statements).map(([name, text]) => [name, fit(text, schema)])
+  const entries = Object.entries(statements).map(([name, text]) => [name, fitted(text, schema)])
   return Object.fromEntries(entries) as Statements
 }
 
-function fit(text: string, schema: number): string {
+function fitted(text: string, schema: number): string {
   return text
     .split('\n')
     .flatMap((line) => {

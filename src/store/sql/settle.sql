@@ -1,13 +1,13 @@
 -- Settle: writes outcomes, only where holder and take match (S3: only the current take settles).
--- $1 holder · $2 json [{ job, key, take, state, version, failures, crashes, retry_ms, error, finish }]
+-- $1 holder · $2 json [{ job, key, take, state, version, failures, crashes, retry_ms, error, finish, together }]
 --   state 'done' deletes the row; finish true also deletes the intent of that id.
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
 with held as materialized (
   select i.* from (
-    select job, key, take, state, version, failures, crashes, retry_ms, error, finish
+    select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
     from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-      failures int, crashes int, retry_ms float8, error text, finish boolean)
+      failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
     order by key collate "C", job
   ) i
   cross join lateral (
@@ -21,7 +21,10 @@ done as (
 ),
 kept as (
   update regrow.ledger l
-  set holder = null, take = null, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
+  set holder = null, take = null, solo = false, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
+    -- A suspect that failed alone did not crash: its earlier crashes were somebody else's.
+    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end, -- since 3
+    together = h.together, -- since 3
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
 ),

@@ -5,7 +5,7 @@ import { backoffMs, decide, type History, type Outcome, type RetryPolicy, storab
 
 const middle = { float: () => 0.5, hex: () => '' }
 const policy: RetryPolicy = { attemptsMax: 3, backoff: 'exponential', backoffMs: 2_000, backoffMaxMs: 3_600_000 }
-const fresh: History = { failures: 0, crashes: 0, ledgerVersion: null, version: null }
+const fresh: History = { failures: 0, crashes: 0, together: null, ledgerVersion: null, version: null }
 const failure = (error: unknown): Outcome => ({ kind: 'failure', error })
 const decided = (history: Partial<History>, outcome: Outcome) =>
   decide({ ...fresh, ...history }, outcome, policy, middle)

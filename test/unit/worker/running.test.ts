@@ -14,7 +14,8 @@ async function world(timeoutMs: number) {
     recycle: (count) => recycle.push(count),
   })
   const controller = new AbortController()
-  const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, aborted: undefined }
+  const none = { nobodys: undefined, aborted: undefined }
+  const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, ...none }
   let end = () => {}
   const over = new Promise<void>((resolve) => {
     end = resolve
