@@ -55,3 +55,9 @@ export function startPgbouncer(options: PgbouncerOptions): Promise<Pgbouncer>
 
 /** The path of a Node program of that major version, fetched from the npm registry when this process runs another. */
 export function findNode(major: number): Promise<string>
+
+/** Notes a process of one's own: it gets `signal` when this process has ended, in whatever way. */
+export function watchOver(kind: 'server', pid: number, signal: NodeJS.Signals): void
+
+/** The process has ended. */
+export function forget(kind: 'server', pid: number): void

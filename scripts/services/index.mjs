@@ -1,5 +1,6 @@
 // Real servers for tests, benchmarks and the demo. How they are found: finder.mjs. How they end: guard.mjs.
 
+export { forget, watchOver } from './guard.mjs'
 export { findNode } from './node.mjs'
 export { startPgbouncer } from './pgbouncer.mjs'
 export { startPostgres } from './postgres.mjs'

@@ -1,0 +1,41 @@
+// What is done to the workers: every few seconds one of kill -9, SIGSTOP until a random time later, and SIGTERM, on a random
+// one of them. Seeded: the same seed chooses the same faults in the same order.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Seeded } from '../../src/testing/seeded.ts'
+import type { Crew } from './crew.ts'
+
+export interface FaultCounts {
+  kills: number
+  stops: number
+  terms: number
+  /** Nobody was working when a fault was due. */
+  missed: number
+}
+
+/** Goes on until `signal` aborts; counts what it did in `counts`. */
+export async function faults(
+  crew: Crew,
+  random: Seeded,
+  { everyMs, leaseMs, counts, signal }: { everyMs: number; leaseMs: number; counts: FaultCounts; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    const kind = random.pick(['kill', 'stop', 'term'] as const)
+    const forMs = random.below(2 * leaseMs)
+    const chance = random.below(1_000)
+    const { working } = crew
+    const member = working[chance % Math.max(1, working.length)]
+    if (!member) counts.missed++
+    else if (kind === 'kill') {
+      counts.kills++
+      crew.kill(member)
+    } else if (kind === 'stop') {
+      counts.stops++
+      crew.stop(member, forMs)
+    } else {
+      counts.terms++
+      crew.term(member)
+    }
+  }
+}

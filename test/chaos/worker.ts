@@ -1,0 +1,70 @@
+// A worker process of `npm run chaos`: rows in batches and rows one by one, each with one effect through ctx.tx. What it
+// starts goes into a file of its own, written before anything else: a kill a moment later leaves the line there.
+import { openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { regrow } from '../../src/index.ts'
+import { chaosJobs, type WorkerSettings } from './jobs.ts'
+
+const settings = JSON.parse(process.argv[2] as string) as WorkerSettings
+const file = openSync(`${settings.folder}/${process.pid}-${Math.round(performance.timeOrigin)}.log`, 'a')
+const note = (...words: unknown[]) => writeSync(file, `${words.join(' ')}\n`)
+
+const app = regrow({ store: postgres(settings.url), lease: settings.leaseMs, migrate: false })
+const { many, one } = chaosJobs(app)
+
+/** The first thing a run does: it is counted, and a poison key ends the process on the spot. */
+function begin(job: string, ids: readonly bigint[]): void {
+  note('start', job, ids.join(','))
+  if (ids.some((id) => id < 0n)) process.kill(process.pid, 'SIGKILL')
+}
+
+const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
+const effect = `insert into effects (job, key, pid) select $1, unnest($2::text::bigint[]), ${process.pid}`
+const done = `update rows set state = 'done' where id = any ($1::text::bigint[])`
+const failing = `update rows set fails = fails - 1 where id = any ($1::text::bigint[]) and fails > 0 returning id::text`
+
+const handleMany = many.handleMany(
+  async (ids, ctx) => {
+    begin('many', ids)
+    await sleep(10 + Math.random() * settings.batchMs)
+    await ctx.tx(async (tx) => {
+      const { rows } = await tx.query(failing, [list(ids)])
+      const failed = new Set(rows.map(({ id }) => BigInt(id as string)))
+      for (const id of failed) ctx.fail(id, new Error('fails at first'))
+      const rest = list(ids.filter((id) => !failed.has(id)))
+      await tx.query(effect, ['many', rest])
+      await tx.query(done, [rest])
+    })
+  },
+  { batch: settings.batch },
+)
+
+const handleOne = one.handle(async (id, ctx) => {
+  begin('one', [id])
+  await sleep(Math.random() * settings.oneMs)
+  const { rows } = await ctx.tx((tx) => tx.query(failing, [list([id])]), { settle: false })
+  if (rows.length > 0) throw new Error('fails at first')
+  await ctx.tx(async (tx) => {
+    await tx.query(effect, ['one', list([id])])
+    await tx.query(done, [list([id])])
+  })
+})
+
+app.on('worker.freed', ({ workers, keys }) => note('freed', workers, keys))
+app.on('worker.gone', () => note('gone'))
+app.on('job.leaseLost', ({ job, key }) => note('lost', job, key))
+app.on('loop.failed', ({ loop, error }) =>
+  note('failed', loop.replaceAll(' ', '_'), String(error instanceof Error ? error.message : error).split('\n')[0]),
+)
+app.on('loop.stalled', ({ loop }) => note('stalled', loop))
+
+const worker = app.work({ handlers: [handleMany, handleOne], concurrency: settings.concurrency })
+process.on('SIGTERM', async () => {
+  await worker.stop({ grace: '5s' })
+  await app.close()
+  process.exit(0)
+})
+process.on('disconnect', () => process.exit(0))
+await worker.ready
+process.send?.('ready')
