@@ -10,7 +10,7 @@ import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
-import { transaction } from './enqueue/after-commit.ts'
+import { hintingAfterCommit } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
 import { chosenHandlers, readApp } from './job/app-options.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
@@ -31,10 +31,10 @@ import type { SlotReport } from './worker/slots.ts'
 import { stop } from './worker/stop.ts'
 import { Worker } from './worker/worker.ts'
 
-/** Options of an app. */
-export interface AppOptions {
+/** Options of an app; `Tx` is the transaction of its store. */
+export interface AppOptions<Tx = Transaction> {
   /** The truth: `postgres(url)` or `pglite(directory)`. */
-  store: StoreDriver
+  store: StoreDriver<Tx>
   /** The view. Defaults to the store's own: an UNLOGGED table beside Postgres, memory beside PGlite. */
   queue?: QueueDriver
   /** How long a worker may be silent before its claims are freed. Defaults to 15 s; it beats five times in that. */
@@ -79,11 +79,12 @@ export interface DeclaredJob {
   enqueue(item: unknown, options?: object): Promise<EnqueueReport>
 }
 
-export interface App {
-  readonly job: DeclareJob
+/** `Tx` is what `ctx.tx` and `app.transaction` hand out: the store's own transaction. */
+export interface App<Tx = Transaction> {
+  readonly job: DeclareJob<Tx>
   work(options?: WorkOptions): WorkerHandle
   /** Runs `fn` in a transaction of the store; what is enqueued with `{ tx }` commits with it and is hinted after. */
-  transaction<T>(fn: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   /** Brings regrow's tables up to date. */
   migrate(): Promise<{ from: number; to: number }>
   /** Every job of this app, in the order of declaration. */
@@ -102,16 +103,20 @@ export interface App {
 }
 
 /** Makes an app. It opens nothing, and mistakes in declarations are told all at once on first use. */
-export const regrow = (options: AppOptions): App => compose(options, { clock: systemClock, random: systemRandom })
+export const regrow = <Tx = Transaction>(options: AppOptions<Tx>): App<Tx> =>
+  compose(options, { clock: systemClock, random: systemRandom })
 
 /** `regrow` with a clock and a source of chance of one's own. */
-export function compose(options: AppOptions, { clock, random }: { clock: Clock; random: Random }): App {
+export function compose<Tx = Transaction>(
+  options: AppOptions<Tx>,
+  { clock, random }: { clock: Clock; random: Random },
+): App<Tx> {
   const registry = new Registry()
   const { leaseMs, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
 
-  const connected = once(() => options.store.open({ clock }))
+  const connected = once(() => options.store.open({ clock, leaseMs }))
   const stored = once(async () => {
     registry.verify()
     const store = guardedStore((await connected()).store, clock, random)
@@ -127,7 +132,8 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
       sources.set(job, made)
       return made
     }
-    return { store, queue, source, push: pushDoor(queue, events, clock) }
+    const push = pushDoor(queue, events, clock)
+    return { store: { ...store, transaction: hintingAfterCommit(store.transaction, push) }, queue, source, push }
   })
   // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
   const enqueuing: EnqueuePorts = {
@@ -168,11 +174,11 @@ export function compose(options: AppOptions, { clock, random }: { clock: Clock; 
   }
 
   return {
-    job: declare as unknown as DeclareJob,
+    job: declare as unknown as DeclareJob<Tx>,
     on: events.on.bind(events) as App['on'],
     transaction: async (fn) => {
       const store = await stored()
-      return transaction((inner) => store.transaction(inner), enqueuing.push, fn)
+      return hintingAfterCommit(store.transaction, enqueuing.push)((_, tx) => fn(tx))
     },
     jobs: () => declared,
     queue: async () => {

@@ -23,7 +23,7 @@ export class Lifeline {
       const failed = this.ended.then(() => Promise.reject(new Error('this worker was abandoned')))
       failed.catch(() => {})
       const transaction: typeof opened.store.transaction = (work) =>
-        opened.store.transaction((tx) => Promise.race([work(tx), failed]))
+        opened.store.transaction((tx, own) => Promise.race([work(tx, own), failed]))
       return { ...opened, store: this.#through({ ...opened.store, transaction }) }
     }
     return { ...driver, open }

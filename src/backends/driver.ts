@@ -1,17 +1,24 @@
 // What `regrow({ store, queue })` takes: factories that open nothing until first use.
 import type { Clock } from '../base/clock.ts'
+import type { Transaction } from '../job/handler.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Store } from '../store/store.ts'
 
-/** Opens a store; made by `postgres(…)`, `pglite(…)`. */
-export interface StoreDriver {
+/** Opens a store; made by `postgres(…)`, `pglite(…)`. `Tx` is what `ctx.tx` and `app.transaction` hand out. */
+export interface StoreDriver<Tx = Transaction> {
   readonly kind: 'store'
   readonly name: string
-  open(surroundings: { clock: Clock }): Promise<OpenStore>
+  open(surroundings: StoreSurroundings): Promise<OpenStore<Tx>>
 }
 
-export interface OpenStore {
-  readonly store: Store
+export interface StoreSurroundings {
+  readonly clock: Clock
+  /** The app's lease in ms: what holds a store's only connection must be over well before it. */
+  readonly leaseMs: number
+}
+
+export interface OpenStore<Tx = Transaction> {
+  readonly store: Store<Tx>
   /** The queue that goes with this store when none is given. */
   defaultQueue(): Queue
 }

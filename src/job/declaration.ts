@@ -1,7 +1,7 @@
 // What users write, as types. Overloads are ordered so that the error for "no kind of job" teaches `pending`.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../base/duration.ts'
-import type { Context, Handler, ManyContext } from './handler.ts'
+import type { Context, Handler, ManyContext, Transaction } from './handler.ts'
 import type { KeyIn, KeyOut, KeyShape } from './key.ts'
 import type { Pending } from './pending.ts'
 
@@ -34,20 +34,20 @@ export interface CommonOptions {
 }
 
 /** A job whose work is rows of your own. Only `key` says what the key is: a handler's own annotation is checked, not believed. */
-export interface PendingOptions<S extends KeyShape> extends CommonOptions {
+export interface PendingOptions<S extends KeyShape, Tx = Transaction> extends CommonOptions {
   /** Type of the key column: 'text' (default), 'int', 'bigint', 'uuid', or an object of these for a composite key. */
   key?: S
   /** Which rows imply that the job should run? Returns the key; may return `version` and `run_at`. */
   pending: Pending<KeyOut<NoInfer<S>>>
   /** The handler, where declaration and handler live in one file. */
-  run?: (key: KeyOut<NoInfer<S>>, ctx: Context) => unknown
+  run?: (key: KeyOut<NoInfer<S>>, ctx: Context<Tx>) => unknown
 }
 
 /** A job whose work has no natural row: its input is stored as an intent. */
-export interface InputOptions<Schema extends StandardSchemaV1> extends CommonOptions {
+export interface InputOptions<Schema extends StandardSchemaV1, Tx = Transaction> extends CommonOptions {
   /** Standard Schema (zod, valibot, …) of the input. */
   input: Schema
-  run?: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context) => unknown
+  run?: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown
 }
 
 /** Spread over the next `jitter`, or between two durations. It is only in the queue, and may be lost with it. */
@@ -96,15 +96,18 @@ export interface EnqueueReport {
   readonly keys: readonly string[]
 }
 
-export interface PendingJob<S extends KeyShape> {
+export interface PendingJob<S extends KeyShape, Tx = Transaction> {
   readonly name: string
   /** Runs the key soon. Only for speed: the pending query is the guarantee. */
   enqueue(key: KeyIn<S>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
   enqueueMany(keys: Iterable<KeyIn<S>>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
   /** The handler, in a file that only workers import. */
-  handle(run: (key: KeyOut<S>, ctx: Context) => unknown): Handler
+  handle(run: (key: KeyOut<S>, ctx: Context<Tx>) => unknown): Handler
   /** A handler of many keys at once, 100 at most unless `batch` says otherwise; `ctx.fail(key, error)` marks one. */
-  handleMany(run: (keys: KeyOut<S>[], ctx: ManyContext<KeyOut<S>>) => unknown, options?: { batch?: number }): Handler
+  handleMany(
+    run: (keys: KeyOut<S>[], ctx: ManyContext<KeyOut<S>, Tx>) => unknown,
+    options?: { batch?: number },
+  ): Handler
 }
 
 /** One input of a batch, with the id of its intent. */
@@ -113,7 +116,7 @@ export interface InputItem<Input> {
   readonly input: Input
 }
 
-export interface InputJob<Schema extends StandardSchemaV1> {
+export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction> {
   readonly name: string
   /** Stores an intent and hints it. When this returns, the work is certain. */
   enqueue(input: StandardSchemaV1.InferInput<Schema>, options?: EnqueueInputOptions): Promise<EnqueueReport>
@@ -121,15 +124,21 @@ export interface InputJob<Schema extends StandardSchemaV1> {
     inputs: Iterable<StandardSchemaV1.InferInput<Schema>>,
     options?: Omit<EnqueueInputOptions, 'id' | 'unique'>,
   ): Promise<EnqueueReport>
-  handle(run: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context) => unknown): Handler
+  handle(run: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown): Handler
   handleMany(
-    run: (items: InputItem<StandardSchemaV1.InferOutput<Schema>>[], ctx: ManyContext<string>) => unknown,
+    run: (items: InputItem<StandardSchemaV1.InferOutput<Schema>>[], ctx: ManyContext<string, Tx>) => unknown,
     options?: { batch?: number },
   ): Handler
 }
 
 /** Declares a job and binds it to the app. A job has exactly one of `pending` and `input`. */
-export interface DeclareJob {
-  <Schema extends StandardSchemaV1>(name: string, options: InputOptions<Schema> & { pending?: never }): InputJob<Schema>
-  <const S extends KeyShape = 'text'>(name: string, options: PendingOptions<S> & { input?: never }): PendingJob<S>
+export interface DeclareJob<Tx = Transaction> {
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    options: InputOptions<Schema, Tx> & { pending?: never },
+  ): InputJob<Schema, Tx>
+  <const S extends KeyShape = 'text'>(
+    name: string,
+    options: PendingOptions<S, Tx> & { input?: never },
+  ): PendingJob<S, Tx>
 }

@@ -3,13 +3,13 @@ import type { Duration } from '../base/duration.ts'
 import type { Job } from './job.ts'
 import type { SqlValue } from './pending.ts'
 
-/** A transaction of the store. */
+/** What every store's transaction can do. Yours can do more: its type is that of the client that the store was given. */
 export interface Transaction {
   query(text: string, params?: readonly (SqlValue | bigint)[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
-/** What a run may use besides its key. */
-export interface Context {
+/** What a run may use besides its key; `Tx` is the transaction of the app's store. */
+export interface Context<Tx = Transaction> {
   readonly job: string
   /** Counts from 1: what failed and what crashed before, plus this one. */
   readonly attempt: number
@@ -21,7 +21,7 @@ export interface Context {
    * Runs `fn` in a transaction that also settles the run: effects and outcome commit together, or not at all.
    * Once per run and last; `{ settle: false }` only fences (the claim is held while it commits), any number of times.
    */
-  tx<T>(fn: (tx: Transaction) => Promise<T>, options?: { settle?: boolean }): Promise<T>
+  tx<T>(fn: (tx: Tx) => Promise<T>, options?: { settle?: boolean }): Promise<T>
   /** Ends the run without success or failure; it starts again after `in`. */
   again(options?: { in?: Duration }): void
   /** Ends the run in quarantine: a person must look at it. */
@@ -31,7 +31,8 @@ export interface Context {
 }
 
 /** What a run of many keys may use. */
-export interface ManyContext<K> extends Omit<Context, 'attempt' | 'idempotencyKey' | 'again' | 'quarantine'> {
+export interface ManyContext<K, Tx = Transaction>
+  extends Omit<Context<Tx>, 'attempt' | 'idempotencyKey' | 'again' | 'quarantine'> {
   /** Marks one key as failed; the others succeed when the handler returns. */
   fail(key: K, error: unknown): void
   /** One key starts again after `in`. */

@@ -1,5 +1,4 @@
 // How regrow speaks SQL: one text for every client. Parameters are text, numbers, booleans and null only.
-import type { Transaction } from '../job/handler.ts'
 import type { SqlValue } from '../job/pending.ts'
 
 export type Row = Record<string, unknown>
@@ -14,26 +13,24 @@ export interface SqlField {
   readonly dataTypeID: number
 }
 
-/** A database regrow may use: statements of its own, and transactions for `ctx.tx` and `app.transaction`. */
-export interface SqlDatabase extends SqlExecutor {
+/**
+ * A database regrow may use: statements of its own, and transactions for `ctx.tx` and `app.transaction`.
+ * `Tx` is the transaction as its client knows it.
+ */
+export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   /** Like `query`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,
     text: string,
     params?: readonly SqlValue[],
   ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
-  transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>
+  /** Hands out one transaction in two forms: `tx` for regrow's statements, and `own`, the client's, for the user's. */
+  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
 }
 
-/** A transaction as users get it: a bigint key may be passed as it is. */
-export function transactionOn(raw: SqlExecutor): Transaction {
-  return {
-    query: (text, params = []) =>
-      raw.query(
-        text,
-        params.map((value) => (typeof value === 'bigint' ? value.toString() : value)),
-      ),
-  }
+export interface TransactionOptions {
+  /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
+  readonly unbounded?: boolean
 }
 
 /** SQLSTATE of an error, wherever a client keeps it. */

@@ -14,7 +14,7 @@ const deadlineMs = 25_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
 
-export function guardedStore(store: Store, clock: Clock, random: Random): Store {
+export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
   const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
     retry(
       clock,

@@ -1,4 +1,5 @@
 // The truth: a record of small ports. Which database is behind it, nobody outside the backends knows.
+import type { Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { SqlExecutor } from './executor.ts'
 import type { Inspector } from './inspector.ts'
@@ -9,7 +10,8 @@ import type { Source } from './source.ts'
 import type { Sweeps } from './sweeps.ts'
 import type { Workers } from './workers.ts'
 
-export interface Store {
+/** `Tx` is the transaction as the store's client knows it. */
+export interface Store<Tx = Transaction> {
   readonly ledger: Ledger
   readonly workers: Workers
   readonly sweeps: Sweeps
@@ -17,8 +19,8 @@ export interface Store {
   readonly inspector: Inspector
   readonly pauses: Pauses
   source(job: Job): Source
-  /** Runs `fn` in a transaction; what it throws rolls everything back. */
-  transaction<T>(fn: (tx: SqlExecutor) => Promise<T>): Promise<T>
+  /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
+  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>): Promise<T>
   /** Makes sure that the store can be used: read-write, migrated (`migrate` true brings it up to date), free of the dead. */
   prepare(options: { migrate: boolean }): Promise<void>
   /** Brings the schema up to date. Safe to call from many processes at once. */

@@ -2,7 +2,7 @@
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import { log } from '../base/log.ts'
-import type { Context, ManyContext, Transaction } from '../job/handler.ts'
+import type { Context, ManyContext } from '../job/handler.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ready } from './batch.ts'
 import type { Transact } from './transact.ts'
@@ -14,6 +14,8 @@ export interface RunState {
   readonly marks: Map<number, Outcome>
   /** Takes that `ctx.tx` has settled. */
   readonly settled: Set<number>
+  /** Set when `ctx.tx` could not commit through no fault of the handler: nothing is counted, it runs again. */
+  nobodys: { readonly inMs: number } | undefined
   controller: AbortController | undefined
   aborted: Error | undefined
 }
@@ -23,7 +25,7 @@ export function abort(state: RunState, reason: Error): void {
   state.controller?.abort(state.aborted)
 }
 
-export function contextOfOne(transact: Transact, state: RunState): Context {
+export function contextOfOne(transact: Transact, state: RunState): Context<never> {
   const entry = state.entries[0] as Ready
   return {
     ...shared(transact, state),
@@ -39,7 +41,7 @@ export function contextOfOne(transact: Transact, state: RunState): Context {
   }
 }
 
-export function contextOfMany(transact: Transact, state: RunState): ManyContext<unknown> {
+export function contextOfMany(transact: Transact, state: RunState): ManyContext<unknown, never> {
   const byKey = new Map(state.entries.map((entry) => [entry.key, entry]))
   const find = (key: unknown): Ready => {
     const job = (state.entries[0] as Ready).job
@@ -68,7 +70,7 @@ function shared(transact: Transact, state: RunState) {
   const told = { job: job.name, ...(state.entries.length === 1 ? { key } : { keys: state.entries.length }) }
   return {
     job: job.name,
-    tx: <T>(fn: (tx: Transaction) => Promise<T>, options: { settle?: boolean } = {}) => transact(state, fn, options),
+    tx: <T>(fn: (tx: never) => Promise<T>, options: { settle?: boolean } = {}) => transact(state, fn, options),
     log: {
       info: (message: string) => log('info', message, told),
       warn: (message: string) => log('warn', message, told),

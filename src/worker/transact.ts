@@ -1,18 +1,14 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
 import { RegrowError } from '../base/errors.ts'
-import type { Transaction } from '../job/handler.ts'
-import { type SqlExecutor, transactionOn } from '../store/executor.ts'
+import type { SqlExecutor } from '../store/executor.ts'
 import type { Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
 import type { RunState } from './context.ts'
 
-export type Transact = <T>(
-  state: RunState,
-  fn: (tx: Transaction) => Promise<T>,
-  options: { settle?: boolean },
-) => Promise<T>
+/** Its function gets the store's own transaction, whose type only the user's code knows. */
+export type Transact = <T>(state: RunState, fn: (tx: never) => Promise<T>, options: { settle?: boolean }) => Promise<T>
 
 /** Thrown when the claim was gone at the fence; everything was rolled back. */
 export class LeaseLost extends RegrowError {
@@ -28,7 +24,7 @@ export class LeaseLost extends RegrowError {
 export interface TransactPorts {
   readonly ledger: Ledger
   readonly claims: Claims
-  readonly transaction: <T>(fn: (tx: SqlExecutor) => Promise<T>) => Promise<T>
+  readonly transaction: <T>(fn: (tx: SqlExecutor, own: unknown) => Promise<T>) => Promise<T>
   readonly source: (entry: Ready) => Source
 }
 
@@ -41,14 +37,19 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
         'It ends the run. Do all in one ctx.tx, or use { settle: false } for the earlier ones.',
       )
     let covered: readonly Ready[] = []
-    const value = await transaction(async (tx) => {
-      const value = await fn(transactionOn(tx))
+    const lost = () => {
+      // Nobody is to blame: the keys that are still ours run again, nothing is counted.
+      state.nobodys = { inMs: 0 }
+      return new LeaseLost()
+    }
+    const value = await transaction(async (tx, own) => {
+      const value = await fn(own as never)
       covered = state.entries.filter(({ take }) => !state.marks.has(take))
       // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
       // statement and first, so that rows are locked in key order (M30).
       if (!settle || covered.length < state.entries.length) {
         const fenced = await ledger.fence(claims.holder, state.entries.map(claimOf), tx)
-        if (fenced.size < state.entries.length) throw new LeaseLost()
+        if (fenced.size < state.entries.length) throw lost()
       }
       // S4: the fence is the last statement before COMMIT; one key lost rolls back the effects of all.
       const held =
@@ -59,7 +60,7 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
               tx,
             )
           : null
-      if (held && held.size < covered.length) throw new LeaseLost()
+      if (held && held.size < covered.length) throw lost()
       return value
     })
     if (settle) for (const { take } of covered) state.settled.add(take)

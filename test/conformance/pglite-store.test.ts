@@ -12,7 +12,7 @@ afterAll(() => db.close())
 
 declareCases(
   storeSuite({
-    open: async () => (await pglite(db).open({ clock: systemClock })).store,
+    open: async () => (await pglite(db).open({ clock: systemClock, leaseMs: 15_000 })).store,
     query: async (text, params = []) => ({ rows: (await db.query<Record<string, unknown>>(text, [...params])).rows }),
     skip: [
       {

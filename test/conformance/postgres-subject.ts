@@ -10,14 +10,14 @@ import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 /** Brings regrow's tables into the database at `url`. */
 export async function migrated(url: string): Promise<void> {
-  const { store } = await postgres(url).open({ clock: systemClock })
+  const { store } = await postgres(url).open({ clock: systemClock, leaseMs: 15_000 })
   await store.migrate()
   await store.close()
 }
 
 /** The driver's own queue; its connections are closed with it. */
 export async function openQueue(driver: StoreDriver, surroundings: { clock: Clock }): Promise<Queue> {
-  const { store, defaultQueue } = await driver.open(surroundings)
+  const { store, defaultQueue } = await driver.open({ ...surroundings, leaseMs: 15_000 })
   const queue = defaultQueue()
   let closing: Promise<void> | undefined
   return new Proxy(queue, {
@@ -43,7 +43,7 @@ export function postgresStoreSuite(driver: (database: FreshDatabase) => StoreDri
     await database.drop()
   })
   return storeSuite({
-    open: async () => (await driver(database).open({ clock: systemClock })).store,
+    open: async () => (await driver(database).open({ clock: systemClock, leaseMs: 15_000 })).store,
     query: (text, params = []) => beside.query(text, [...params]),
   })
 }

@@ -349,7 +349,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
       ...driver,
       open: async () => {
         opened++
-        const { store: inner, defaultQueue } = await driver.open({ clock: systemClock })
+        const { store: inner, defaultQueue } = await driver.open({ clock: systemClock, leaseMs: 15_000 })
         const prepare = async () => {
           throw new Error('not now')
         }

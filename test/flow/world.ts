@@ -205,7 +205,7 @@ export class World {
           prepare: (options) => clock.during(store.prepare(options)),
           source: (job) => timeless(store.source(job)),
           // Handlers decide how long a transaction takes; its statements take no time.
-          transaction: (fn) => store.transaction((tx) => fn(timeless(tx))),
+          transaction: (fn) => store.transaction((tx, own) => fn(timeless(tx), timeless(own))),
         }
         return { store: wrapped, defaultQueue }
       },

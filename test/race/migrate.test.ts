@@ -12,7 +12,7 @@ test('a process that waited while another migrated sees the new schema, though i
   await Promise.all(clients.map((client) => client.connect()))
   const [first, second] = clients
   try {
-    const late = (await postgres(second).open({ clock: systemClock })).store
+    const late = (await postgres(second).open({ clock: systemClock, leaseMs: 15_000 })).store
     const { rows } = await second.query('select pg_backend_pid() as pid')
     const blocked = async () => {
       for (;;) {
@@ -33,7 +33,7 @@ test('a process that waited while another migrated sees the new schema, though i
     const done = await migrate({
       query,
       queryWithin: (_ms, text, params) => query(text, params),
-      transaction: (fn) => fn({ query }),
+      transaction: (fn) => fn({ query }, undefined),
     })
     await first.query('commit')
     expect(done.from).toBe(0)

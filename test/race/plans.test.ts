@@ -62,10 +62,10 @@ beforeAll(async () => {
       return client.query(text, [...params])
     },
   }
-  const db: SqlDatabase = {
+  const db: SqlDatabase<SqlExecutor> = {
     ...recorded,
     queryWithin: (_timeoutMs, text, params) => recorded.query(text, params),
-    transaction: (fn) => fn(recorded),
+    transaction: (fn) => fn(recorded, recorded),
   }
   await migrate(db)
   store = sqlStore({ ...db, close: async () => {} }, { exclusive: false })

@@ -43,7 +43,7 @@ export class Stores {
 
   /** One more process's store. */
   async store(given: string | pg.Client = this.#database.url): Promise<Store> {
-    const { store } = await postgres(given).open({ clock: systemClock })
+    const { store } = await postgres(given).open({ clock: systemClock, leaseMs: 15_000 })
     this.#opened.push(store)
     return store
   }

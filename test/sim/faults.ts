@@ -40,8 +40,8 @@ export class Faults {
           source: (job) => this.#port('source', store.source(job)),
           transaction: (fn) =>
             this.#call('transaction', () =>
-              store.transaction(async (tx) => {
-                const value = await fn(this.#port('tx', tx))
+              store.transaction(async (tx, own) => {
+                const value = await fn(this.#port('tx', tx), this.#port('tx', own))
                 this.#reach('transaction')
                 return value
               }),

@@ -2,7 +2,7 @@
 // Checked by `tsc`; vitest only runs it, and a declaration opens nothing.
 import type { Context, EnqueueReport, Handler, InputItem, ManyContext, Transaction } from 'regrow'
 import { regrow, sql } from 'regrow'
-import { pglite } from 'regrow/pglite'
+import { type PgliteTransaction, pglite } from 'regrow/pglite'
 import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -34,7 +34,7 @@ test('the key has its own type in handler and enqueue', () => {
   expectTypeOf(both.enqueue).parameter(0).toEqualTypeOf<In>()
   expectTypeOf(both.enqueueMany).parameter(0).toEqualTypeOf<Iterable<In>>()
   expectTypeOf(both.handleMany).parameter(0).parameter(0).toEqualTypeOf<Out[]>()
-  expectTypeOf(both.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<Out>>()
+  expectTypeOf(both.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<Out, PgliteTransaction>>()
   expectTypeOf(both.enqueue).returns.resolves.toEqualTypeOf<EnqueueReport>()
 
   const wrong = () => {
@@ -56,7 +56,7 @@ test('an inline run has the types of its key or input', () => {
     pending,
     run(id, ctx) {
       expectTypeOf(id).toEqualTypeOf<bigint>()
-      expectTypeOf(ctx).toEqualTypeOf<Context>()
+      expectTypeOf(ctx).toEqualTypeOf<Context<PgliteTransaction>>()
     },
   })
   app.job('inline.text', {

@@ -2,6 +2,7 @@
 import { RegrowError } from '../../base/errors.ts'
 import { MemoryQueue } from '../../queue/memory.ts'
 import type { Row, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
+import { oneConnection } from '../../store/one-connection.ts'
 import { sqlStore } from '../../store/sql/store.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
 import { lockDirectory } from './lock.ts'
@@ -17,15 +18,36 @@ export interface PgliteLike extends PgliteExecutor {
   close(): Promise<void>
 }
 
+/** What a PGlite of yours hands to the function of a transaction. */
+export type PgliteTransactionOf<Db extends PgliteLike> = Parameters<Parameters<Db['transaction']>[0]>[0]
+
+/** What a statement answers. */
+export interface PgliteResult<R> {
+  readonly rows: R[]
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+  /** Rows that were written, where the statement writes. */
+  readonly affectedRows?: number
+}
+
+/** A transaction where regrow made the PGlite: the part of it that needs none of its types. */
+export interface PgliteTransaction {
+  query<R extends object = Record<string, unknown>>(text: string, params?: readonly unknown[]): Promise<PgliteResult<R>>
+  /** Several statements without parameters. */
+  exec(text: string): Promise<PgliteResult<Record<string, unknown>>[]>
+}
+
 /** Databases that some app of this process has opened. */
 const opened = new WeakSet<PgliteLike>()
 
-/** A store in `directory`, in memory when it is left out, or in a PGlite of your own. */
-export function pglite(given?: string | PgliteLike): StoreDriver {
+/** A store in `directory`, or in memory when it is left out. */
+export function pglite(directory?: string): StoreDriver<PgliteTransaction>
+/** A store in a PGlite of your own; `ctx.tx` hands out what its `transaction` does. */
+export function pglite<Db extends PgliteLike>(db: Db): StoreDriver<PgliteTransactionOf<Db>>
+export function pglite(given?: string | PgliteLike): StoreDriver<never> {
   return {
     kind: 'store',
     name: 'pglite',
-    async open({ clock }): Promise<OpenStore> {
+    async open({ clock }): Promise<OpenStore<never>> {
       const own = given === undefined || typeof given === 'string'
       const unlock = typeof given === 'string' ? lockDirectory(given) : () => {}
       try {
@@ -39,7 +61,7 @@ export function pglite(given?: string | PgliteLike): StoreDriver {
         const exclusive = !opened.has(db)
         opened.add(db)
         return {
-          store: sqlStore({ ...database(db), close }, { exclusive }),
+          store: sqlStore({ ...oneConnection(db, database(db)), close }, { exclusive }),
           defaultQueue: () => new MemoryQueue(clock),
         }
       } catch (error) {
@@ -62,7 +84,7 @@ async function start(directory: string | undefined): Promise<PgliteLike> {
   return new module.PGlite(directory)
 }
 
-function database(db: PgliteLike): SqlDatabase {
+function database(db: PgliteLike): SqlDatabase<never> {
   const executor = (on: PgliteExecutor): SqlExecutor => ({
     query: async (text, params = []) => {
       const { rows, fields } = await on.query(text, [...params])
@@ -76,6 +98,12 @@ function database(db: PgliteLike): SqlDatabase {
         await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)
         return executor(tx).query(text, params)
       }),
-    transaction: (fn) => db.transaction((tx) => fn(executor(tx))),
+    transaction: (fn) =>
+      db.transaction(async (tx) => {
+        const value = await fn(executor(tx), tx as never)
+        // PGlite takes the COMMIT of a transaction in which a statement failed for a success; this one fails then.
+        await tx.query('select')
+        return value
+      }),
   }
 }

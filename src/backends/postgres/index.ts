@@ -1,28 +1,54 @@
 // regrow/postgres: the store on Postgres 14 or newer through `pg`, and the queue that goes with it.
 import type { QueueBounds } from '../../queue/hint.ts'
 import { sqlStore } from '../../store/sql/store.ts'
-import type { StoreDriver } from '../driver.ts'
-import { openDatabase, type PostgresGiven, type PostgresOptions } from './client.ts'
+import type { OpenStore, StoreDriver } from '../driver.ts'
+import type {
+  PgClient,
+  PgClientOf,
+  PgPool,
+  PgTransaction,
+  PostgresGiven,
+  PostgresOptions,
+  PostgresUrl,
+} from './client.ts'
+import { openDatabase } from './database.ts'
 import { PostgresQueue } from './queue/postgres-queue.ts'
 import { regrown } from './queue/regrown.ts'
 
 /** All of regrow's migrations as one script of plain SQL, for teams with a migration tool of their own. */
 export { migrationScript } from '../../store/sql/migrate.ts'
-export type { PgClient, PgPool, PostgresGiven, PostgresOptions } from './client.ts'
+export type {
+  PgClient,
+  PgClientOf,
+  PgPool,
+  PgResult,
+  PgTransaction,
+  PostgresGiven,
+  PostgresOptions,
+  PostgresUrl,
+} from './client.ts'
 
-/** A store on Postgres: a url, a function that returns one, or a Pool or Client of `pg`. Nothing is opened before first use. */
-export function postgres(
-  given: PostgresGiven | undefined,
-  options: PostgresOptions & Partial<QueueBounds> = {},
-): StoreDriver {
+type Options = PostgresOptions & Partial<QueueBounds>
+
+/** A store on a pool of `pg`: `ctx.tx` hands out its clients. Nothing is opened before first use. */
+export function postgres<Pool extends PgPool>(pool: Pool, options?: Options): StoreDriver<PgClientOf<Pool>>
+/** A store on one connected client of `pg`, for scripts and tests. */
+export function postgres<Client extends PgClient>(client: Client, options?: Options): StoreDriver<Client>
+/**
+ * A store on Postgres: a url, or a function that returns one. Nothing is opened before first use. `ctx.tx` hands out a
+ * client of `pg`; with its types installed, `postgres<PoolClient>(url)` says so.
+ */
+export function postgres<Tx = PgTransaction>(url: PostgresUrl | undefined, options?: Options): StoreDriver<Tx>
+export function postgres(given: PostgresGiven | undefined, options?: Options): StoreDriver
+export function postgres(given: PostgresGiven | undefined, options: Options = {}): StoreDriver<never> {
   return {
     kind: 'store',
     name: 'postgres',
-    async open({ clock }) {
-      const db = await openDatabase(given, options)
+    async open(surroundings) {
+      const db = await openDatabase(given, options, surroundings)
       return {
-        store: sqlStore(db, { exclusive: false }),
-        defaultQueue: () => new PostgresQueue(regrown(db), clock, options),
+        store: sqlStore(db, { exclusive: false }) as OpenStore<never>['store'],
+        defaultQueue: () => new PostgresQueue(regrown(db), surroundings.clock, options),
       }
     },
   }

@@ -25,7 +25,7 @@ export async function schemaVersion(db: SqlExecutor): Promise<number> {
 export async function migrate(db: SqlDatabase): Promise<{ from: number; to: number }> {
   const present = await schemaVersion(db)
   if (present >= newestSchema) return { from: present, to: present }
-  return db.transaction(async (tx) => {
+  const work = async (tx: SqlExecutor) => {
     await tx.query(`select pg_advisory_xact_lock(${lockNumber})::text`)
     const from = await schemaVersion(tx)
     for (const migration of migrations.filter(({ version }) => version > from)) {
@@ -36,7 +36,8 @@ export async function migrate(db: SqlDatabase): Promise<{ from: number; to: numb
       )
     }
     return { from, to: Math.max(from, newestSchema) }
-  })
+  }
+  return db.transaction(work, { unbounded: true })
 }
 
 /**

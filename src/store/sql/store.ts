@@ -13,7 +13,10 @@ import { sqlSweeps } from './sweeps.ts'
 import { sqlWorkers } from './workers.ts'
 
 /** `exclusive`: nobody else can have it open, so every claim that is found at the start belongs to the dead. */
-export function sqlStore(db: SqlDatabase & { close(): Promise<void> }, { exclusive }: { exclusive: boolean }): Store {
+export function sqlStore<Tx>(
+  db: SqlDatabase<Tx> & { close(): Promise<void> },
+  { exclusive }: { exclusive: boolean },
+): Store<Tx> {
   let fitting = statementsFor(newestSchema)
   const texts = () => fitting
   const ledger = sqlLedger(db, texts)

@@ -1,0 +1,113 @@
+// The connections behind a store on Postgres: pools of our own for a url, or what the user gave.
+// Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
+import { RegrowError } from '../../base/errors.ts'
+import { limited } from '../../base/limited.ts'
+import type { SqlDatabase, SqlExecutor } from '../../store/executor.ts'
+import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
+import type { StoreSurroundings } from '../driver.ts'
+import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
+import { type Limit, transaction } from './transaction.ts'
+
+export interface OpenDatabase extends SqlDatabase<PgClient> {
+  close(): Promise<void>
+}
+
+export async function openDatabase(
+  given: PostgresGiven | undefined,
+  { max = 10 }: PostgresOptions,
+  { clock, leaseMs }: StoreSurroundings,
+): Promise<OpenDatabase> {
+  if (typeof given === 'object' && given !== null) {
+    // A transaction on the only connection keeps beats away: half a lease leaves time for the next one.
+    const limit = { clock, ms: leaseMs / 2 }
+    return isPool(given) ? onPool(given, limit) : onClient(given, limit)
+  }
+  const url = typeof given === 'function' ? await given() : given
+  if (typeof url !== 'string' || url === '')
+    throw new RegrowError(
+      'no_url',
+      `postgres() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
+      'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
+    )
+  const pg = await import('pg').catch((cause: unknown) => {
+    throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
+  })
+  const pool = (connections: number, timeoutMs?: number) =>
+    new pg.default.Pool({
+      connectionString: url,
+      max: connections,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+      ...(timeoutMs ? { query_timeout: timeoutMs } : {}),
+    }) as unknown as PgPool
+  // S16: every statement of our own ends; a user's statement in ctx.tx may take as long as it likes.
+  const own = pool(2, 20_000)
+  const handlers = pool(max)
+  quieten(own)
+  quieten(handlers)
+  return {
+    ...statements(own),
+    transaction: bounded(handlers, max),
+    close: async () => void (await Promise.all([own.end(), handlers.end()])),
+  }
+}
+
+const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
+
+/** A pool of the user's: transactions leave one connection of it to beat and settle. */
+function onPool(pool: PgPool, limit: Limit): OpenDatabase {
+  quieten(pool)
+  const close = async () => {}
+  const size = pool.options?.max ?? 10
+  if (size > 1) return { ...statements(pool), transaction: bounded(pool, size - 1), close }
+  return { ...oneConnection(pool, { ...statements(pool), transaction: timed(pool, limit) }), close }
+}
+
+/** One client: whoever has it is alone. */
+function onClient(client: PgClient, limit: Limit): OpenDatabase {
+  quieten(client)
+  const inTurn = limited(1)
+  const alone: Pick<PgPool, 'query' | 'connect'> = {
+    query: (text, values) => inTurn(() => client.query(text, values)),
+    connect: async () => client,
+  }
+  const timely = timed(alone, limit)
+  const db: SqlDatabase<PgClient> = {
+    ...statements(alone),
+    queryWithin: (timeoutMs, text, params) =>
+      inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
+    transaction: (fn, options) => inTurn(() => timely(fn, options)),
+  }
+  return { ...oneConnection(client, db), close: async () => {} }
+}
+
+/** At most `most` transactions at a time; the others wait in line. */
+function bounded(pool: PgPool, most: number): SqlDatabase<PgClient>['transaction'] {
+  if (most <= 1) return oneTransaction(pool, (fn) => transaction(pool, fn))
+  const gate = limited(most)
+  return (fn) => gate(() => transaction(pool, fn))
+}
+
+/** Transactions that end after the limit. */
+const timed =
+  (pool: Pick<PgPool, 'connect'>, limit: Limit): SqlDatabase<PgClient>['transaction'] =>
+  (fn, { unbounded = false } = {}) =>
+    transaction(pool, fn, unbounded ? undefined : limit)
+
+function statements(pool: Pick<PgPool, 'query' | 'connect'>): Pick<SqlDatabase, 'query' | 'queryWithin'> {
+  return {
+    query: (text, params = []) => pool.query(text, [...params]),
+    queryWithin: (timeoutMs, text, params) => transaction(pool, (tx) => within(tx, timeoutMs, text, params)),
+  }
+}
+
+/** begin / set local / query / commit: a timeout set in the same statement would not stop it. */
+async function within(
+  tx: SqlExecutor,
+  timeoutMs: number,
+  text: string,
+  params: Parameters<SqlExecutor['query']>[1] = [],
+) {
+  await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)
+  return tx.query(text, params)
+}

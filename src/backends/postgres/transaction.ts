@@ -1,0 +1,155 @@
+// A transaction on a connection of `pg`: begin, the user's function, commit. The client is lent for as long as it lasts.
+// Where it is the only connection, beat and settle wait for it: then it is over after a limit, whatever its function awaits.
+import type { Clock } from '../../base/clock.ts'
+import { readable } from '../../base/duration.ts'
+import { RegrowError } from '../../base/errors.ts'
+import { type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type PgClient, type PgPool, quieten } from './client.ts'
+
+/** How long a transaction may hold the only connection. */
+export interface Limit {
+  readonly clock: Clock
+  readonly ms: number
+}
+
+type Query = (...args: unknown[]) => unknown
+
+/** Runs `fn` in a transaction on a client of the pool; it gets an executor and the client itself. */
+export async function transaction<T>(
+  pool: Pick<PgPool, 'connect'>,
+  fn: (tx: SqlExecutor, own: PgClient) => Promise<T>,
+  limit?: Limit,
+): Promise<T> {
+  const client = await pool.connect()
+  quieten(client)
+  const loan = lend(client, limit)
+  let broken = false
+  try {
+    await client.query('begin')
+    const value = await loan.during(() => fn({ query: (text, params = []) => loan.query(text, [...params]) }, loan.own))
+    loan.end(over())
+    assertCommitted(await client.query('commit'))
+    return value
+  } catch (error) {
+    const why = loan.end(over(), error)
+    // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
+    broken = sqlState(error) === '25006' || !(await rolledBack(client, limit))
+    throw why
+  } finally {
+    client.release?.(broken)
+  }
+}
+
+interface Loan {
+  /** The client as the user gets it: itself in all but that its statements end with the loan. */
+  readonly own: PgClient
+  readonly query: PgClient['query']
+  /** Waits for the work and for what it has sent, up to the limit. */
+  during<T>(work: () => Promise<T>): Promise<T>
+  /** From now on statements are refused with `reason`, unless they are refused already; answers what to throw for `error`. */
+  end(reason: RegrowError, error?: unknown): unknown
+}
+
+function lend(client: PgClient, limit: Limit | undefined): Loan {
+  const endsAt = limit ? limit.clock.now() + limit.ms : Number.POSITIVE_INFINITY
+  let refused: RegrowError | undefined
+  /** What was sent before, where each statement gets the time that is left when its turn comes. */
+  let line: Promise<unknown> = Promise.resolve()
+  const send = client.query.bind(client) as Query
+  const query: Query = (...args) => {
+    if (refused) return Promise.reject(refused)
+    if (!limit || !isAwaited(args)) return send(...args)
+    const answer = line.then(async () => {
+      // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
+      const leftMs = Math.max(1, Math.ceil(endsAt - limit.clock.now())) + serverLateMs
+      if (!refused) await client.query(`set local statement_timeout = ${leftMs}`).catch(() => {})
+      if (refused) throw refused
+      return send(...args)
+    })
+    line = answer.catch(() => {})
+    return answer
+  }
+  const own = new Proxy(client, {
+    get: (target, name) => {
+      if (name === 'query') return query
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' && name !== 'constructor' ? value.bind(target) : value
+    },
+  })
+  return {
+    own,
+    query: query as PgClient['query'],
+    async during(work) {
+      const whole = async () => {
+        const value = await work()
+        await line
+        return value
+      }
+      if (!limit) return whole()
+      const done = new AbortController()
+      const late = limit.clock.sleep(limit.ms, done.signal).then((): never | Promise<never> => {
+        if (done.signal.aborted) return new Promise<never>(() => {})
+        refused ??= tooLong(limit.ms)
+        throw refused
+      })
+      try {
+        return await Promise.race([whole(), late])
+      } finally {
+        done.abort()
+      }
+    },
+    end(reason, error) {
+      const inTime = !limit || limit.clock.now() < endsAt
+      if (!inTime && sqlState(error) === '57014') refused ??= tooLong(limit.ms)
+      refused ??= reason
+      return refused.code === 'tx_too_long' ? refused : error
+    },
+  }
+}
+
+/** So much later than the timer here the server ends a statement: the timer's error says more. */
+const serverLateMs = 50
+
+/** False for the forms of `query` that answer through a callback or a stream: they are sent as they come. */
+const isAwaited = (args: readonly unknown[]) =>
+  !args.some((arg) => typeof arg === 'function' || typeof (arg as { submit?: unknown } | null)?.submit === 'function')
+
+/** True when the connection can be used again. Behind a limit a server that does not answer is not waited for. */
+async function rolledBack(client: PgClient, limit: Limit | undefined): Promise<boolean> {
+  const answered = client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+  if (!limit) return answered
+  const done = new AbortController()
+  const late = limit.clock.sleep(limit.ms / 5, done.signal).then(() => false)
+  try {
+    return await Promise.race([answered, late])
+  } finally {
+    done.abort()
+  }
+}
+
+/** The server answers the COMMIT of a transaction in which a statement failed with ROLLBACK, and with no error. */
+function assertCommitted({ command }: { command?: string | undefined }): void {
+  if (command !== 'ROLLBACK') return
+  throw new RegrowError(
+    'rolled_back',
+    'A statement of the transaction failed and its error was caught, so nothing was committed',
+    'Let the error pass, or undo to a savepoint before going on.',
+  )
+}
+
+const over = () =>
+  new RegrowError(
+    'tx_over',
+    'A statement on a transaction that has ended',
+    'Await every statement inside the function that ctx.tx or app.transaction was given.',
+  )
+
+const tooLong = (ms: number) =>
+  new RegrowError(
+    'tx_too_long',
+    `The transaction held the store's only connection for ${readable(ms)}, half of the lease, and was rolled back: workers could not tell that they are alive`,
+    'Do the slow part before ctx.tx. Or give postgres() a pool of 2 or more, or a url: then transactions have connections of their own.',
+  )
