@@ -6,7 +6,7 @@ import { regrow, sql } from '../../src/index.ts'
 
 const settings = JSON.parse(process.argv[2] as string) as {
   url: string
-  mode: 'many' | 'hold' | 'one'
+  mode: 'many' | 'hold' | 'one' | 'poison'
   pool: number
   concurrency?: number
   lease?: `${number}s`
@@ -56,6 +56,18 @@ const handlers = {
         await tx.query(`insert into effects (id) values ($1)`, [id])
         await tx.query(`update rows set state = 'done' where id = $1`, [id])
       })
+    }),
+  /** Row 1 ends its process after a moment; the others take a second. */
+  poison: () =>
+    row.handle(async (id, ctx) => {
+      tell({ started: String(id) })
+      await new Promise((resolve) => setTimeout(resolve, id === 1n ? 300 : 1_000))
+      if (id === 1n) process.kill(process.pid, 'SIGKILL')
+      await ctx.tx(async (tx) => {
+        await tx.query(`insert into effects (id) values ($1)`, [id])
+        await tx.query(`update rows set state = 'done' where id = $1`, [id])
+      })
+      tell({ done: String(id) })
     }),
   one: () =>
     row.handle((id, ctx) =>

@@ -6,7 +6,7 @@ import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 export interface FleetSettings {
   readonly url: string
-  readonly mode: 'many' | 'hold' | 'one'
+  readonly mode: 'many' | 'hold' | 'one' | 'poison'
   readonly pool: number
   readonly concurrency?: number
   readonly lease?: `${number}s`
