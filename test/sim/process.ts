@@ -4,6 +4,7 @@ import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/dri
 import type { Clock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Queue } from '../../src/queue/queue.ts'
+import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -43,6 +44,12 @@ export class Process {
     this.lastEvent = name
     this.#die()
     return true
+  }
+
+  /** Freezes now, wherever it is. */
+  freeze(): void {
+    this.dead = true
+    this.#die()
   }
 
   /** A frozen process goes on: its calls go out, its answers come in, its timers fire. */
@@ -99,7 +106,7 @@ export class Process {
           source: (job) => this.port('source', store.source(job)),
           transaction: (fn) =>
             this.#call('transaction', () =>
-              store.transaction((tx, own) => this.#until(() => fn(this.port('tx', tx), this.port('tx', own)))),
+              store.transaction((tx) => this.#until(() => fn(this.port('tx', tx as SqlExecutor)))),
             ),
         }
         return { store: wrapped, defaultQueue }
