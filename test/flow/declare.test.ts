@@ -1,10 +1,10 @@
 // An app opens nothing before first use, tells all mistakes at once, and waits for a store that is away.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { memory } from '../../src/backends/memory/index.ts'
 import { pglite } from '../../src/backends/pglite/index.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
-import { type App, type AppOptions, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { type App, type AppOptions, type RegrowError, regrow, type StoreDriver, sql } from '../../src/index.ts'
 import { Ear } from './world.ts'
 
 /** Nobody listens on port 1. */
@@ -157,4 +157,64 @@ test('mistakes in the options of a worker are told at once', () => {
     'work(): `batch` of "many" is 0',
   ])
     expect(start).toThrow(sentence)
+})
+
+describe('a choice of jobs that does not hold is refused, all mistakes at once', () => {
+  const app = regrow({ store: postgres(nowhere) })
+  app.job('email.welcome', { pending, run() {} })
+  app.job('email.digest', { pending, run() {} })
+  app.job('report.build', { pending })
+  test.each<[choice: object, sentences: string[]]>([
+    [
+      { only: ['email.welcom', 'report.biuld'], except: ['frobnicate'] },
+      [
+        'work(): `only` names "email.welcom", and there is no such job; did you mean "email.welcome"?',
+        'work(): `only` names "report.biuld", and there is no such job; did you mean "report.build"?',
+        'work(): `except` names "frobnicate", and there is no such job; known are: email.welcome, email.digest, report.build',
+      ],
+    ],
+    [
+      { only: ['email.welcome', 'email.digest'], except: ['email.digest', 'email.welcome'] },
+      [
+        'work(): both `only` and `except` name "email.welcome"; leave it out of one of them',
+        'work(): both `only` and `except` name "email.digest"; leave it out of one of them',
+      ],
+    ],
+    [{ only: [] }, ['work(): `only` leaves no job; this worker has handlers of: email.welcome, email.digest']],
+    [
+      { except: ['email.welcome', 'email.digest'] },
+      ['work(): `except` leaves no job; this worker has handlers of: email.welcome, email.digest'],
+    ],
+    [
+      { only: 'report.build' },
+      ['work(): `only` names "report.build", which has no handler here: give it a `run`, or pass its handler'],
+    ],
+    [
+      { only: [7], except: { a: 1 }, onyl: 'a' },
+      [
+        'work(): unknown option "onyl"; did you mean "only"?',
+        'work(): `only` holds a number; expected names of jobs',
+        'work(): `except` holds an object; expected names of jobs',
+      ],
+    ],
+  ])('%j', (choice, sentences) => {
+    const told = (() => {
+      try {
+        app.work(choice)
+      } catch (error) {
+        return error as RegrowError
+      }
+    })()
+    expect(told).toMatchObject({ code: 'bad_options' })
+    expect(told?.message.split('\n').slice(0, -1)).toEqual(sentences)
+  })
+
+  test('to leave out a job that has no handler here is no mistake', () => {
+    const other = regrow({ store: postgres(nowhere) })
+    other.job('one', { pending, run() {} })
+    other.job('two', { pending })
+    const worker = other.work({ except: 'two' })
+    expect(worker.jobs).toEqual(['one'])
+    return worker.stop()
+  })
 })
