@@ -2,7 +2,7 @@
 // one of them. Seeded: the same seed chooses the same faults in the same order.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Seeded } from '../../src/testing/seeded.ts'
-import type { Crew } from './crew.ts'
+import type { Crew } from '../processes/crew.ts'
 
 export interface FaultCounts {
   kills: number

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import type { Seeded } from '../../src/testing/seeded.ts'
-import { chaosJobs } from './jobs.ts'
+import { chaosJobs, failsOnce, failsTwice } from './jobs.ts'
 
 const perTransaction = 400
 /** A transaction that stays open does so for as long at most. */
@@ -15,7 +15,7 @@ const openMs = 4_000
 const insert = `
   with fresh as (
     select id, case when id % 20 = 3 then 'one' else 'many' end as kind,
-      case id % 40 when 7 then 1 when 22 then 2 else 0 end as fails
+      case id % 41 when ${failsOnce} then 1 when ${failsTwice} then 2 else 0 end as fails
     from generate_series($1::bigint, $2::bigint) id
   ), told as (
     insert into expected (key, job, fails) select id, kind, fails from fresh

@@ -15,6 +15,10 @@ export interface WorkerSettings {
   readonly oneMs: number
 }
 
+/** Of 41 rows one fails at first, and one fails twice: those whose id leaves this. */
+export const failsOnce = 7
+export const failsTwice = 22
+
 /** Every row of the run; `expected` is written in the same transaction and then only read. */
 export const tables = `
   create table rows (id bigint primary key, kind text not null, state text not null default 'pending', fails int not null);

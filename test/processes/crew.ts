@@ -38,6 +38,12 @@ export class Crew {
     return member
   }
 
+  at(place: number): Member {
+    const member = this.members[place]
+    if (!member) throw new Error(`there is no worker ${place}`)
+    return member
+  }
+
   get working(): Member[] {
     return this.members.filter(({ working }) => working)
   }
