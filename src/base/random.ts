@@ -1,6 +1,9 @@
 // Chance enters here and nowhere else, so that a seeded run replays exactly.
 import { randomBytes } from 'node:crypto'
 
+/** A number in [0, 1), each time another one. */
+export type Chance = Pick<Random, 'float'>
+
 /** The only source of chance. Tests and the simulator bring their own. */
 export interface Random {
   /** A number in [0, 1). */
@@ -23,6 +26,6 @@ export function timeOrderedUuid(random: Random, wallMs: number): string {
 }
 
 /** `ms` moved by up to ± `share` of itself. */
-export function spread(random: Random, ms: number, share: number): number {
+export function spread(random: Chance, ms: number, share: number): number {
   return ms * (1 + share * (2 * random.float() - 1))
 }

@@ -1,6 +1,6 @@
 // What came of one run, and what that means for the ledger. Decided purely; the settle writes it.
 import { kindOf, messageOf } from '../base/errors.ts'
-import { type Random, spread } from '../base/random.ts'
+import { type Chance, spread } from '../base/random.ts'
 import { redact } from '../base/redact.ts'
 
 /** How a job retries. */
@@ -54,7 +54,7 @@ export function attemptOf(history: History): number {
   return failures + crashes + 1
 }
 
-export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Random): Settlement {
+export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Chance): Settlement {
   const prior = priorFailures(history)
   switch (outcome.kind) {
     case 'success':
@@ -75,7 +75,7 @@ export function decide(history: History, outcome: Outcome, policy: RetryPolicy, 
 }
 
 /** The wait after the n-th failure, ± 25 %. */
-export function backoffMs(policy: RetryPolicy, failures: number, random: Random): number {
+export function backoffMs(policy: RetryPolicy, failures: number, random: Chance): number {
   const steps = policy.backoff === 'fixed' ? 0 : Math.min(failures - 1, 40)
   return Math.round(spread(random, Math.min(policy.backoffMs * 2 ** steps, policy.backoffMaxMs), 0.25))
 }

@@ -36,6 +36,8 @@ export interface Ended {
   readonly entry: Ready
   readonly outcome: Outcome
   readonly tookMs: number
+  /** The chance in its back-off, from 0 to 1: one for all keys of a call, so that they come back together. */
+  readonly chance: number
   /** `ctx.tx` has written the outcome already. */
   readonly settled: boolean
 }

@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import type { Random } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
 import { issueText } from '../job/issue-text.ts'
@@ -15,6 +16,7 @@ import type { Transact } from './transact.ts'
 
 export interface RunPorts {
   readonly clock: Clock
+  readonly random: Random
   readonly claims: Claims
   readonly running: Running
   readonly events: Events<EventMap>
@@ -32,6 +34,7 @@ export function run(
   const state: RunState = { entries, marks, settled: new Set(), ...none }
   for (const { take } of entries) ports.claims.watch(take, (reason) => abort(state, reason))
   const startedAt = ports.clock.now()
+  const chance = ports.random.float()
   const outcome = call(ports, handler, state)
   const over = outcome.then(() => {})
   // What the watch on time gives up is a failure of the key, though its handler may still be running.
@@ -40,7 +43,7 @@ export function run(
     entries.map((entry): Ended => {
       const settled = state.settled.has(entry.take)
       const outcome = settled ? ({ kind: 'success' } as const) : (state.marks.get(entry.take) ?? fallback)
-      return { entry, outcome, settled, tookMs: ports.clock.now() - startedAt }
+      return { entry, outcome, settled, chance, tookMs: ports.clock.now() - startedAt }
     }),
   )
   return { ended, over }

@@ -1,6 +1,5 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
-import type { Random } from '../base/random.ts'
 import { decide, type Settlement } from '../job/outcome.ts'
 import type { Ledger, SettleRow } from '../store/ledger.ts'
 import type { Ended, Settled } from './batch.ts'
@@ -9,13 +8,12 @@ import type { Claims } from './claims.ts'
 export async function settle(
   ledger: Ledger,
   claims: Claims,
-  random: Random,
   batch: readonly { ended: Ended; finishes: boolean }[],
 ): Promise<Settled[]> {
   const decided = batch.map(({ ended, finishes }) => ({
     ended,
     finishes,
-    settlement: decide(ended.entry, ended.outcome, ended.entry.job.retry, random),
+    settlement: decide(ended.entry, ended.outcome, ended.entry.job.retry, { float: () => ended.chance }),
   }))
   const open = decided.filter(({ ended }) => !ended.settled)
   const held = open.length === 0 ? new Set<number>() : await ledger.settle(claims.holder, open.map(row))

@@ -108,7 +108,7 @@ export class Worker {
       transaction: (fn) => store.transaction(fn),
       source: ({ job }) => ports.source(job),
     })
-    this.#run = { clock, claims: this.claims, running: this.running, events, transact }
+    this.#run = { clock, random: ports.random, claims: this.claims, running: this.running, events, transact }
   }
 
   loops(): LoopSpec[] {
@@ -314,7 +314,10 @@ export class Worker {
 
   /** M36: a key that breaks its own check fails by itself, like a handler that throws. */
   async #settleBroken(entry: Ready, error: unknown): Promise<void> {
-    await this.#settler.add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false }).catch(() => {})
+    const chance = this.#ports.random.float()
+    await this.#settler
+      .add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false, chance })
+      .catch(() => {})
     this.claims.forget(entry.take)
   }
 
@@ -339,7 +342,7 @@ export class Worker {
     const { holder } = this.claims
     const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
-      settle(store.ledger, this.claims, random, outcomes),
+      settle(store.ledger, this.claims, outcomes),
     )
     await aftermath({ ...this.#ports, ledger: store.ledger }, results)
     return results

@@ -45,5 +45,5 @@ test.each([
   [0.5, 100],
   [1 - 2 ** -48, 125],
 ])('a spread of 100 by a quarter at chance %d is %d', (float, expected) => {
-  expect(spread({ float: () => float, hex: () => '' }, 100, 0.25)).toBeCloseTo(expected, 6)
+  expect(spread({ float: () => float }, 100, 0.25)).toBeCloseTo(expected, 6)
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoffMs, decide, type History, type Outcome, type RetryPolicy, storable } from '../../../src/job/outcome.ts'
 
-const middle = { float: () => 0.5, hex: () => '' }
+const middle = { float: () => 0.5 }
 const policy: RetryPolicy = { attemptsMax: 3, backoff: 'exponential', backoffMs: 2_000, backoffMaxMs: 3_600_000 }
 const fresh: History = { failures: 0, crashes: 0, together: null, ledgerVersion: null, version: null }
 const failure = (error: unknown): Outcome => ({ kind: 'failure', error })
@@ -92,7 +92,7 @@ test('the wait doubles up to its cap and is spread by a quarter at most', () => 
         policy.backoffMs * (policy.backoff === 'fixed' ? 1 : 2 ** Math.min(failures - 1, 60)),
         policy.backoffMaxMs,
       )
-      const wait = backoffMs(policy, failures, { float: () => float, hex: () => '' })
+      const wait = backoffMs(policy, failures, { float: () => float })
       expect(wait).toBeGreaterThanOrEqual(Math.round(exact * 0.75))
       expect(wait).toBeLessThanOrEqual(Math.round(exact * 1.25))
       expect(wait).toBe(Math.round(exact * (0.75 + 0.5 * float)))

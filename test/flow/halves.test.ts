@@ -1,0 +1,122 @@
+// A batch that throws is retried in halves, down to single keys: one bad key takes nobody with it.
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { sql } from '../../src/index.ts'
+import { openPglite, World } from './world.ts'
+
+let db: PGlite
+let world: World
+
+beforeAll(async () => {
+  db = await openPglite(`create table things (id int primary key, state text not null default 'pending')`)
+})
+beforeEach(async () => {
+  world = await World.begin(db, 'things')
+})
+afterAll(() => db.close())
+
+const pending = sql`select id from things where state = 'pending'`
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+const add = (from: number, to: number) =>
+  world.query(`insert into things (id) select generate_series($1::int, $2::int)`, [from, to])
+const mark = (ids: readonly number[]) =>
+  world.query(`update things set state = 'done' where id = any ($1::int[])`, [`{${ids.join(',')}}`])
+
+/** Works on `count` things, of which number 3 makes every call throw that it is in; the calls in their order. */
+async function poisoned(count: number, attempts: number, concurrency = 10) {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', {
+    key: 'int',
+    pending,
+    retry: { attempts, delay: '10s', backoff: 'fixed' },
+    sweep: { every: '1h' },
+  })
+  const calls: number[][] = []
+  const handler = job.handleMany(async (ids) => {
+    calls.push([...ids].sort((a, b) => a - b))
+    if (ids.includes(3)) throw new Error('3 is bad')
+    await mark(ids)
+  })
+  await world.work(app, { handlers: [handler], concurrency })
+  await add(1, count)
+  await job.enqueueMany(range(1, count))
+  await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1, 3_600_000)
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === count - 1, 3_600_000)
+  const withThree = calls.filter((call) => call.includes(3)).map((call) => call.length)
+  return { calls, withThree, job, handler, ear }
+}
+
+const memory = () => world.query(`select key, state, failures from regrow.ledger order by key`)
+
+test('the bad key is cornered in halves, alone at last, and the only one in quarantine', async () => {
+  const { calls, withThree } = await poisoned(16, 6)
+  expect(withThree).toEqual([16, 8, 4, 2, 1, 1])
+  expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 6 }])
+  // Nobody ran more often than it takes to find the bad one.
+  for (const id of range(1, 16).filter((each) => each !== 3))
+    expect(calls.filter((call) => call.includes(id)).length).toBeLessThanOrEqual(5)
+})
+
+test('its last attempt a key has to itself: few attempts take no neighbour to quarantine', async () => {
+  const { withThree } = await poisoned(16, 3)
+  expect(withThree).toEqual([16, 8, 1])
+  expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 3 }])
+})
+
+test('halves share the slots there are: what finds none is given back and comes again, nothing counted', async () => {
+  const { calls, withThree } = await poisoned(8, 2, 1)
+  expect(withThree).toEqual([8, 1])
+  expect(calls.slice(1).every((call) => call.length === 1)).toBe(true)
+  expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 2 }])
+})
+
+test('keys that never failed are not put beside those that did', async () => {
+  const { app, ear } = world.app()
+  const retry = { delay: '10s', backoff: 'fixed' } as const
+  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' } })
+  const calls: number[][] = []
+  const handler = job.handleMany(async (ids) => {
+    calls.push([...ids].sort((a, b) => a - b))
+    if (calls.length === 1) throw new Error('the first call fails')
+    await mark(ids)
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(1, 4)
+  await job.enqueueMany(range(1, 4))
+  await world.until(() => ear.of('job.settled', { state: 'retrying' }).length === 4)
+  await add(5, 8)
+  // Both come due at the same moment.
+  await world.query(`update regrow.ledger set retry_at = regrow.clock()`)
+  await job.enqueueMany(range(1, 8))
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 8)
+  for (const call of calls) expect(call.every((id) => id <= 4) || call.every((id) => id > 4)).toBe(true)
+})
+
+test('when one key of a batch is lost, ctx.tx rolls back and the rest runs again; nothing is counted', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' } })
+  const calls: number[][] = []
+  const handler = job.handleMany(async (ids, ctx) => {
+    calls.push([...ids].sort((a, b) => a - b))
+    // Somebody else has taken 2 meanwhile, as after a lease that ran out.
+    if (calls.length === 1)
+      await world.query(`update regrow.ledger set holder = 'another', take = 1 where key = '2' and holder is not null`)
+    await ctx.tx((tx) =>
+      tx.query(`update things set state = 'done' where id = any ($1::text::int[])`, [`{${ids.join(',')}}`]),
+    )
+  })
+  await world.query(`insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
+    values ('another', 'host', 1, '{}', regrow.clock(), 'infinity')`)
+  await world.work(app, { handlers: [handler] })
+  await add(1, 4)
+  await job.enqueueMany(range(1, 4))
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 3)
+  expect(calls).toEqual([
+    [1, 2, 3, 4],
+    [1, 3, 4],
+  ])
+  expect(ear.of('job.leaseLost').map(({ key }) => key)).toEqual(['2'])
+  expect(ear.of('job.settled').filter(({ error }) => error !== null)).toEqual([])
+  expect(await memory()).toEqual([{ key: '2', state: 'running', failures: 0 }])
+  expect(await world.query(`select id from things where state = 'pending'`)).toEqual([{ id: 2 }])
+})
