@@ -108,7 +108,8 @@ export class Worker {
       transaction: (fn) => store.transaction(fn),
       source: ({ job }) => ports.source(job),
     })
-    this.#run = { clock, random: ports.random, claims: this.claims, running: this.running, events, transact }
+    const sure = () => this.sure()
+    this.#run = { clock, random: ports.random, claims: this.claims, running: this.running, events, transact, sure }
   }
 
   loops(): LoopSpec[] {

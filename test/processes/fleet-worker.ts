@@ -1,5 +1,7 @@
 // A worker process for tests that kill, stop and count real processes. It tells its parent what it does over IPC.
-// Settings come as JSON in the first argument; the tables are made by the test.
+// Settings come as JSON in the first argument; the tables are made by the test. It may be a thread as well.
+import { existsSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
 import pg from 'pg'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
@@ -10,12 +12,31 @@ const settings = JSON.parse(process.argv[2] as string) as {
   pool: number
   concurrency?: number
   lease?: `${number}s`
+  block?: { at: 'check' | 'handler'; until: string }
+}
+
+const tell = (message: object) => (parentPort ? parentPort.postMessage(message) : process.send?.(message))
+
+/** Nothing else happens in this process until the file is there; the first time only. */
+let blocked = false
+function block(at: 'check' | 'handler'): void {
+  if (blocked || settings.block?.at !== at) return
+  blocked = true
+  tell({ blocked: true })
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  while (!existsSync(settings.block.until)) Atomics.wait(cell, 0, 0, 20)
 }
 
 let statements = 0
 const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   statements++
+  const answer = args.at(-1)
+  if (String(args[0]).includes('regrow.pauses') && typeof answer === 'function')
+    args[args.length - 1] = (...answers: unknown[]) => {
+      block('check')
+      answer(...answers)
+    }
   return (query as (...all: unknown[]) => unknown).apply(this, args)
 } as typeof query
 
@@ -28,7 +49,6 @@ const row = app.job('row.mark', {
   sweep: { every: '5s' },
 })
 
-const tell = (message: object) => process.send?.(message)
 const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
 
 const handlers = {
@@ -51,6 +71,7 @@ const handlers = {
   hold: () =>
     row.handle(async (id, ctx) => {
       tell({ started: String(id) })
+      block('handler')
       await released
       await ctx.tx(async (tx) => {
         await tx.query(`insert into effects (id) values ($1)`, [id])

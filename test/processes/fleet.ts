@@ -10,6 +10,8 @@ export interface FleetSettings {
   readonly pool: number
   readonly concurrency?: number
   readonly lease?: `${number}s`
+  /** The event loop stands still when the first check was answered, or in the first handler, until this file is there. */
+  readonly block?: { readonly at: 'check' | 'handler'; readonly until: string }
 }
 
 export type Told = Record<string, unknown>

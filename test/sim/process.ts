@@ -4,7 +4,6 @@ import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/dri
 import type { Clock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
@@ -106,7 +105,7 @@ export class Process {
           source: (job) => this.port('source', store.source(job)),
           transaction: (fn) =>
             this.#call('transaction', () =>
-              store.transaction((tx) => this.#until(() => fn(this.port('tx', tx as SqlExecutor)))),
+              store.transaction((tx, own) => this.#until(() => fn(this.port('tx', tx), this.port('tx', own)))),
             ),
         }
         return { store: wrapped, defaultQueue }
