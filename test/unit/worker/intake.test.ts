@@ -4,9 +4,71 @@ import { systemClock } from '../../../src/base/clock.ts'
 import type { Handler } from '../../../src/job/handler.ts'
 import { readJob } from '../../../src/job/job.ts'
 import { MemoryQueue } from '../../../src/queue/memory.ts'
+import type { PopQueue, PopRequest } from '../../../src/queue/queue.ts'
 import { Intake } from '../../../src/worker/intake.ts'
 import { LookAgain } from '../../../src/worker/look-again.ts'
-import { Slots } from '../../../src/worker/slots.ts'
+import { limitsOf, Slots } from '../../../src/worker/slots.ts'
+
+type Given = { name: string; concurrency?: number; batch?: number }
+
+/** An intake over handlers of these jobs; calls end when `end` is called. */
+function world(queue: PopQueue, jobs: readonly Given[], size: number) {
+  const handlers = jobs.map(({ name, concurrency, batch }): Handler => {
+    const limit = concurrency === undefined ? {} : { concurrency }
+    const { job } = readJob(name, { pending: { text: 'select 1', values: [] }, ...limit })
+    return { job, many: batch !== undefined, batchMax: batch ?? 1, run: () => {} }
+  })
+  const slots = new Slots(size, limitsOf(handlers))
+  const started: { job: string; keys: number }[] = []
+  const intake = new Intake({
+    clock: systemClock,
+    queue,
+    slots,
+    lookAgain: new LookAgain(systemClock),
+    handlers,
+    mayStart: () => true,
+    through: ({ job, many }, hints) => {
+      if (many) started.push({ job: job.name, keys: hints.length })
+      else for (const _ of hints) started.push({ job: job.name, keys: 1 })
+    },
+  })
+  const tick = () => intake.tick(new AbortController().signal)
+  return { intake, slots, started, tick }
+}
+
+const hints = (job: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ job, key: `${i}`, delayMs: 0, fresh: true }))
+
+test('a pop asks for no more of a job than its calls may have, and for nothing of one at its limit', async () => {
+  const queue = new MemoryQueue(systemClock)
+  const asked: PopRequest[] = []
+  const spy: PopQueue = {
+    pop: (request, signal) => {
+      asked.push(request)
+      return queue.pop(request, signal)
+    },
+  }
+  const jobs = [{ name: 'few', concurrency: 2 }, { name: 'batches', concurrency: 2, batch: 3 }, { name: 'rest' }]
+  const { tick, slots, started } = world(spy, jobs, 20)
+  await queue.push([...hints('few', 9), ...hints('batches', 9), ...hints('rest', 3)])
+  await tick()
+  const limits = (request: PopRequest | undefined) =>
+    Object.fromEntries(request?.jobs.map(({ job, limit }) => [job, limit]) ?? [])
+  expect(limits(asked[0])).toEqual({ few: 2, batches: 6, rest: 20 })
+  expect(started).toEqual([
+    { job: 'few', keys: 1 },
+    { job: 'few', keys: 1 },
+    { job: 'batches', keys: 3 },
+    { job: 'batches', keys: 3 },
+    ...Array.from({ length: 3 }, () => ({ job: 'rest', keys: 1 })),
+  ])
+  await queue.push([{ job: 'rest', key: 'more', delayMs: 0, fresh: true }])
+  await tick()
+  expect(limits(asked[1])).toEqual({ rest: 13 })
+  slots.give(1, 'few')
+  await tick()
+  expect(limits(asked[2])).toEqual({ few: 1, rest: 13 })
+})
 
 test('a job whose hints never end does not keep another from its start', async () => {
   const queue = new MemoryQueue(systemClock)

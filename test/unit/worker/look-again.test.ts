@@ -44,3 +44,22 @@ test('a hint of the same key that was pushed anew has its own three looks', asyn
   lookAgain.add(hint('k'))
   expect(lookAgain.nextMs()).toBe(200)
 })
+
+test('hints of a job without room wait, those of the others do not wait for them; nothing is due of it before it has room', async () => {
+  const clock = new VirtualClock()
+  const lookAgain = new LookAgain(clock)
+  for (const key of ['1', '2', '3']) lookAgain.add({ job: 'full', key, fresh: true })
+  await clock.pass(100)
+  lookAgain.add({ job: 'other', key: '4', fresh: true })
+  await clock.pass(50)
+  let room = 0
+  const roomOf = (job: string) => (job === 'full' ? room : 10)
+  expect(lookAgain.nextMs(roomOf)).toBe(150)
+  await clock.pass(150)
+  expect(lookAgain.due(10, roomOf).map(({ key }) => key)).toEqual(['4'])
+  expect(lookAgain.nextMs(roomOf)).toBe(Number.POSITIVE_INFINITY)
+  room = 2
+  expect(lookAgain.nextMs(roomOf)).toBe(0)
+  expect(lookAgain.due(10, roomOf).map(({ key }) => key)).toEqual(['1', '2'])
+  expect(lookAgain.due(10, roomOf).map(({ key }) => key)).toEqual(['3'])
+})
