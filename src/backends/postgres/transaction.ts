@@ -58,6 +58,7 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   const send = client.query.bind(client) as Query
   const query: Query = (...args) => {
     if (refused) return Promise.reject(refused)
+    if (endsTransaction.test(textOf(args[0]))) return Promise.reject(notYours(textOf(args[0])))
     if (!limit || !isAwaited(args)) return send(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
@@ -107,6 +108,13 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   }
 }
 
+/** Statements that begin or end a transaction; `rollback to` a savepoint does not. */
+const endsTransaction =
+  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i
+
+const textOf = (statement: unknown): string =>
+  typeof statement === 'string' ? statement : String((statement as { text?: unknown } | null)?.text ?? '')
+
 /** So much later than the timer here the server ends a statement: the timer's error says more. */
 const serverLateMs = 50
 
@@ -145,6 +153,14 @@ const over = () =>
     'tx_over',
     'A statement on a transaction that has ended',
     'Await every statement inside the function that ctx.tx or app.transaction was given.',
+  )
+
+/** S4: effects that commit before the fence would be those of a run that may have lost its claim. */
+const notYours = (text: string) =>
+  new RegrowError(
+    'tx_control',
+    `\`${text.trim().slice(0, 40)}\` inside ctx.tx or app.transaction: it would begin or end the transaction that the outcome belongs to`,
+    'Return to commit, throw to roll back. For a part that may fail use savepoint and rollback to savepoint.',
   )
 
 const tooLong = (ms: number) =>
