@@ -206,7 +206,16 @@ export function compose<Tx = Transaction>(
           { clock, random, events, store, source, queue, push },
           { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts(), registered: resolve },
         )
-        const sweeping = { clock, random, events, push, source, sweeps: store.sweeps, ledger: store.ledger }
+        const sweeping = {
+          clock,
+          random,
+          events,
+          push,
+          source,
+          sweeps: store.sweeps,
+          ledger: store.ledger,
+          audits: store.audits,
+        }
         const watchdog = new Watchdog(
           [
             ...worker.loops(),

@@ -27,6 +27,8 @@ export interface EventMap {
   /** A sweep's turn ended. `finished` is false when it will go on at its cursor. */
   'sweep.passed': { job: string; seen: number; pushed: number; held: number; finished: boolean; tookMs: number }
   'sweep.failed': { job: string; error: unknown }
+  /** What the ledger remembered of keys that are long not pending was forgotten; `kept` wait for the next audit. */
+  'ledger.audited': { job: string; forgotten: number; kept: number }
   /** Claims of dead workers were released. */
   'worker.freed': { workers: number; keys: number }
   /** A worker died while it had this key. `alone`: nothing else ran, so the crash is its own; three of those quarantine it. */

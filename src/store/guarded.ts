@@ -35,6 +35,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     ledger: port('ledger', store.ledger),
     workers: port('workers', store.workers),
     sweeps: port('sweeps', store.sweeps),
+    audits: port('audits', store.audits),
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),

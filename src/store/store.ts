@@ -1,6 +1,7 @@
 // The truth: a record of small ports. Which database is behind it, nobody outside the backends knows.
 import type { Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
+import type { Audits } from './audits.ts'
 import type { SqlExecutor } from './executor.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
@@ -15,6 +16,7 @@ export interface Store<Tx = Transaction> {
   readonly ledger: Ledger
   readonly workers: Workers
   readonly sweeps: Sweeps
+  readonly audits: Audits
   readonly intents: Intents
   readonly inspector: Inspector
   readonly pauses: Pauses

@@ -5,6 +5,8 @@ export interface Turn {
   readonly term: number
   /** Where an unfinished pass stopped; null: from the beginning. */
   readonly cursor: string | null
+  /** Since the job's last audit; null: never audited. */
+  readonly auditedMs: number | null
 }
 
 export interface TurnEnd {
@@ -15,6 +17,8 @@ export interface TurnEnd {
   readonly pushed: number
   readonly held: number
   readonly tookMs: number
+  /** The ledger of the job was audited in this turn. Defaults to false. */
+  readonly audited?: boolean
 }
 
 export interface Sweeps {

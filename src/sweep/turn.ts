@@ -9,9 +9,11 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import type { Push } from '../queue/push.ts'
+import type { Audits } from '../store/audits.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps, Turn } from '../store/sweeps.ts'
+import { audit, auditEveryMs } from './audit.ts'
 import { type PassResult, pass } from './pass.ts'
 
 export interface TurnPorts {
@@ -20,6 +22,7 @@ export interface TurnPorts {
   readonly events: Events<EventMap>
   readonly sweeps: Sweeps
   readonly ledger: Ledger
+  readonly audits: Audits
   readonly push: Push
   readonly source: (job: Job) => Source
   readonly jobs: readonly Job[]
@@ -77,6 +80,8 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     const advance = (cursor: string) => sweeps.advance(owner, turn, cursor)
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, turn.cursor, signal)
     const { cursor, seen, pushed, held, ended } = result
+    const audited = ended === 'finished' && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
+    if (audited) await auditLedger(ports, job, signal)
     await sweeps.end(owner, turn, {
       cursor,
       nextMs: nextTurnMs(result, every),
@@ -85,6 +90,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       pushed,
       held,
       tookMs: tookMs(),
+      audited,
     })
     events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished: ended === 'finished', tookMs: tookMs() })
   } catch (error) {
@@ -96,9 +102,21 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       seen: 0,
       pushed: 0,
       held: 0,
+      audited: false,
     }
     // A turn whose end cannot be told runs out by itself.
     await sweeps.end(owner, turn, { ...end, tookMs: tookMs() }).catch(() => {})
+  }
+}
+
+/** In the turn of its job, so that one process does it; what fails in it is not the sweep's failure. */
+async function auditLedger(ports: TurnPorts, job: Job, signal: AbortSignal): Promise<void> {
+  const { events, source } = ports
+  try {
+    const report = await audit({ ...ports, source: source(job) }, job, signal)
+    if (report.forgotten + report.kept > 0) events.emit('ledger.audited', { job: job.name, ...report })
+  } catch (error) {
+    events.emit('loop.failed', { loop: `audit of "${job.name}"`, error })
   }
 }
 

@@ -2,6 +2,7 @@
 import { regrow, systemClock } from '../index.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { Store } from '../store/store.ts'
+import { auditsCases } from './store/audits.ts'
 import type { StoreContext } from './store/context.ts'
 import { crashesCases } from './store/crashes.ts'
 import { intentsCases } from './store/intents.ts'
@@ -25,6 +26,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...memoryCases,
   ...livingCases,
   ...crashesCases,
+  ...auditsCases,
   ...sweepsCases,
   ...sourceCases,
   ...pageCases,

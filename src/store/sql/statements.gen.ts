@@ -7,6 +7,32 @@ returning job`,
 where l.key = $2::text and l.job = $1::text and l.holder = $3::text and l.take = $4::int8
   and not exists (select 1 from regrow.ledger o where o.holder is not null and o.solo and o.job = $1::text)
 returning l.key`,
+  auditPage: `select l.key, l.holder is null and l.state = 'retrying' as waiting,
+  (extract(epoch from env.at - l.updated_at) * 1000)::float8 as idle_ms,
+  (extract(epoch from env.at - l.unseen_at) * 1000)::float8 as unseen_ms
+from regrow.ledger l cross join (select regrow.clock() as at) env
+where l.job = $1::text and ($2::text is null or l.key > $2::text)
+order by l.key
+limit $3::int`,
+  auditWrite: `with said as materialized (
+  select v.key, w.word from jsonb_each($2::text::jsonb) as w(word, list)
+  cross join lateral jsonb_array_elements_text(w.list) as v(key)
+),
+held as materialized (
+  select s.key, s.word from (select key, word from said order by key collate "C") s
+  cross join lateral (
+    select 1 from regrow.ledger l
+    where l.key = s.key and l.job = $1::text and l.holder is null and l.state = 'retrying'
+      and (s.word <> 'forget' or l.unseen_at is not null)
+    for update
+  ) h
+),
+noted as (
+  update regrow.ledger l set unseen_at = case when h.word = 'unseen' then regrow.clock() end
+  from held h where h.word <> 'forget' and l.key = h.key and l.job = $1::text
+)
+delete from regrow.ledger l using held h where h.word = 'forget' and l.key = h.key and l.job = $1::text
+returning l.key`,
   beat: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease, $5::int as stuck,
     set_config('synchronous_commit', 'off', true) as quick
@@ -94,8 +120,9 @@ set holder = null, until = null, last_holder = $2::text,
   next_at = case when s.next_at > s.last_attempt_at then s.next_at
     else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
   last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
+  audited_at = case when x.audited then regrow.clock() else s.audited_at end, -- since 3
   last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
-from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8, took_ms int8)
+from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8, took_ms int8, audited boolean)
 where s.job = $1::text and s.holder = $2::text and s.term = $3::int8
 returning s.job`,
   fence: `select i.take::text as take from (
@@ -465,6 +492,8 @@ won as (
   returning s.job, s.term, s.cursor
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
+  (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms, -- since 3
+  0 as audited_ms, -- before 3
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder is not null then extract(epoch from s.until - env.at) end

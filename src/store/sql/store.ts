@@ -2,6 +2,7 @@
 import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase } from '../executor.ts'
 import type { Store } from '../store.ts'
+import { sqlAudits } from './audits.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
@@ -25,6 +26,7 @@ export function sqlStore<Tx>(
     ledger,
     workers,
     sweeps: sqlSweeps(db, texts),
+    audits: sqlAudits(db, texts),
     intents: sqlIntents(db, texts),
     inspector: sqlInspector(db, texts),
     pauses: sqlPauses(db, texts),

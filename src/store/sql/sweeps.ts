@@ -22,6 +22,7 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
           job: row.job as string,
           term: Number(row.term),
           cursor: row.cursor as string | null,
+          auditedMs: row.audited_ms === null ? null : Number(row.audited_ms),
         })),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
       }

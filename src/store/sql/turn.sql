@@ -1,6 +1,6 @@
 -- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
 -- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
--- Returns every job asked for: won, term, cursor, wait_ms until this holder may have it: due, stood back, and free.
+-- Returns every job asked for: won, term, cursor, audited_ms since its audit, wait_ms until this holder may have it: due, stood back, and free.
 -- The turn of a dead worker is ended with its claims, by free.
 -- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn.
 with env as materialized (
@@ -24,6 +24,8 @@ won as (
   returning s.job, s.term, s.cursor
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
+  (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms, -- since 3
+  0 as audited_ms, -- before 3
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder is not null then extract(epoch from s.until - env.at) end
