@@ -1,5 +1,5 @@
 // The public core of regrow.
-export type { OpenStore, QueueDriver, StoreDriver } from './backends/driver.ts'
+export type { OpenStore, QueueDriver, StoreDriver, StoreSurroundings } from './backends/driver.ts'
 export { type Clock, systemClock } from './base/clock.ts'
 export { type Duration, milliseconds, readable } from './base/duration.ts'
 export { RegrowError } from './base/errors.ts'

@@ -25,6 +25,14 @@ const programs: Record<string, { code: string; says: RegExp[] }> = {
     code: `void app.job('a', { key: 'uuid', pending }).enqueue(7)`,
     says: [/'number' is not assignable to parameter of type 'string'/],
   },
+  'a handler that wants the transaction of another store': {
+    code: `app.job('a', { pending, run: (_, ctx: Context<{ copyFrom(text: string): void }>) => void ctx })`,
+    says: [/'copyFrom' is missing in type 'PgliteTransaction'/],
+  },
+  'a store that is none': {
+    code: `void regrow({ store: 'postgres://localhost' })`,
+    says: [/'string' is not assignable to type 'StoreDriver</],
+  },
   'no mistake': { code: `void app.job('a', { pending }).enqueue('x', { jitter: '10m' })`, says: [] },
 }
 
@@ -36,8 +44,8 @@ beforeAll(async () => {
   folder = mkdtempSync(join(root, 'node_modules', '.regrow-types-'))
   const names = Object.keys(programs)
   names.forEach((name, i) => {
-    const opening = `import { regrow, sql } from 'regrow'\nimport { pglite } from 'regrow/pglite'\n
-const app = regrow({ store: pglite() })\nconst pending = sql\`select id from things\`\nvoid pending\n`
+    const opening = `import { type Context, regrow, sql } from 'regrow'\nimport { pglite } from 'regrow/pglite'\n
+const app = regrow({ store: pglite() })\nconst pending = sql\`select id from things\`\nvoid pending\nexport type Used = Context\n`
     writeFileSync(join(folder, `program-${i}.ts`), `${opening}${programs[name]?.code}\n`)
   })
   writeFileSync(
