@@ -260,7 +260,8 @@ export function compose<Tx = Transaction>(
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
 const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
-  const waits = !(error instanceof RegrowError) && isPassing(error)
+  const mistake = error instanceof RegrowError && error.code !== 'store_away'
+  const waits = !mistake && isPassing(error)
   if (waits) events.emit('loop.failed', { loop: 'open', error })
   return waits
 }

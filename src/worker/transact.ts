@@ -10,6 +10,9 @@ import type { RunState } from './context.ts'
 /** Its function gets the store's own transaction, whose type only the user's code knows. */
 export type Transact = <T>(state: RunState, fn: (tx: never) => Promise<T>, options: { settle?: boolean }) => Promise<T>
 
+/** How long a run waits whose transaction found the store away. */
+const awayMs = 1_000
+
 /** Thrown when the claim was gone at the fence; everything was rolled back. */
 export class LeaseLost extends RegrowError {
   constructor() {
@@ -62,6 +65,9 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
           : null
       if (held && held.size < covered.length) throw lost()
       return value
+    }).catch((error) => {
+      if (error instanceof RegrowError && error.code === 'store_away') state.nobodys = { inMs: awayMs }
+      throw error
     })
     if (settle) for (const { take } of covered) state.settled.add(take)
     return value

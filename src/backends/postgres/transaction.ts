@@ -20,7 +20,9 @@ export async function transaction<T>(
   fn: (tx: SqlExecutor, own: PgClient) => Promise<T>,
   limit?: Limit,
 ): Promise<T> {
-  const client = await pool.connect()
+  const client = await pool.connect().catch((error) => {
+    throw away(error)
+  })
   quieten(client)
   const loan = lend(client, limit)
   let broken = false
@@ -34,7 +36,7 @@ export async function transaction<T>(
     const why = loan.end(over(), error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
     broken = sqlState(error) === '25006' || !(await rolledBack(client, limit))
-    throw why
+    throw broken && !(why instanceof RegrowError) ? away(why) : why
   } finally {
     client.release?.(broken)
   }
@@ -147,6 +149,15 @@ function assertCommitted({ command }: { command?: string | undefined }): void {
     'Let the error pass, or undo to a savepoint before going on.',
   )
 }
+
+/** No fault of who asked: a run that ends with this is not counted. */
+const away = (cause: unknown) =>
+  new RegrowError(
+    'store_away',
+    'The connection to the store could not be made, or broke; nothing is known to be committed',
+    'Let it end: the run starts again by itself, and nothing is counted.',
+    cause,
+  )
 
 const over = () =>
   new RegrowError(
