@@ -5,6 +5,7 @@ import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
+import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -96,6 +97,20 @@ test('on a pool of pg it is a PoolClient: Drizzle and a repository write in it, 
     { id: '7', note: 'by a repository' },
     { id: '7', note: 'by drizzle' },
   ])
+})
+
+test('Kysely writes in it, and what it gives back to its pool stays lent until the commit', async () => {
+  const { app } = open(postgres(pool()))
+  const failing = app.transaction(async (tx) => {
+    const kysely = new Kysely<{ effects: { id: bigint; note: string } }>({
+      dialect: new PostgresDialect({ pool: { connect: async () => tx, end: async () => {} } }),
+    })
+    await kysely.insertInto('effects').values({ id: 7n, note: 'by kysely' }).execute()
+    expect(await kysely.selectFrom('effects').select('note').execute()).toEqual([{ note: 'by kysely' }])
+    throw new Error('and rolled back')
+  })
+  await expect(failing).rejects.toThrow('and rolled back')
+  expect(await shown((text) => admin.query(text))).toEqual([])
 })
 
 test('on a url it is a client of pg, too', async () => {

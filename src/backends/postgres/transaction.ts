@@ -43,7 +43,7 @@ export async function transaction<T>(
 }
 
 interface Loan {
-  /** The client as the user gets it: itself in all but that its statements end with the loan. */
+  /** The client as the user gets it: itself in all but that its statements end with the loan, and that it is not theirs to give back. */
   readonly own: PgClient
   readonly query: PgClient['query']
   /** Waits for the work and for what it has sent, up to the limit. */
@@ -75,6 +75,8 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   const own = new Proxy(client, {
     get: (target, name) => {
       if (name === 'query') return query
+      // The connection goes back when the transaction has ended, whatever a query builder thinks of its pool.
+      if (name === 'release') return () => {}
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' && name !== 'constructor' ? value.bind(target) : value
     },
