@@ -5,7 +5,7 @@ import type { StoreDriver } from '../../src/backends/driver.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import { type RunnableCase, storeSuite } from '../../src/testing/index.ts'
+import { type RunnableCase, type Skip, storeSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 /** Brings regrow's tables into the database at `url`. */
@@ -30,7 +30,10 @@ export async function openQueue(driver: StoreDriver, surroundings: { clock: Cloc
 }
 
 /** The store suite on a fresh database; statements beside the store go straight to the server. */
-export function postgresStoreSuite(driver: (database: FreshDatabase) => StoreDriver): RunnableCase[] {
+export function postgresStoreSuite(
+  driver: (database: FreshDatabase) => StoreDriver,
+  skip: readonly Skip[] = [],
+): RunnableCase[] {
   let database: FreshDatabase
   let beside: pg.Client
   beforeAll(async () => {
@@ -45,5 +48,6 @@ export function postgresStoreSuite(driver: (database: FreshDatabase) => StoreDri
   return storeSuite({
     open: async () => (await driver(database).open({ clock: systemClock, leaseMs: 15_000 })).store,
     query: (text, params = []) => beside.query(text, [...params]),
+    skip,
   })
 }

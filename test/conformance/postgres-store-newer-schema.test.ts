@@ -1,0 +1,8 @@
+// The store keeps every rule on a schema one version ahead, too: migrations only add, and old code works on beside new.
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { newestSchema } from '../../src/store/sql/schema.ts'
+import { atSchema } from '../services/schemas.ts'
+import { declareCases } from './declare-cases.ts'
+import { postgresStoreSuite } from './postgres-subject.ts'
+
+declareCases(postgresStoreSuite(({ url }) => atSchema(postgres(url), url, newestSchema + 1)))
