@@ -133,3 +133,12 @@ function badKey(expected: string, found: unknown): RegrowError {
     `The type comes from the job's \`key\` option ('text' where it is left out): 'text', 'int', 'bigint', 'uuid', or an object of these.`,
   )
 }
+
+/** S13: false for what no key of this type looks like. Somebody else put it there. */
+export function isCanonical(codec: KeyCodec, key: string): boolean {
+  try {
+    return codec.encode(codec.decode(key)) === key
+  } catch {
+    return false
+  }
+}

@@ -1,27 +1,28 @@
 // Runs a suspect alone: a key that was running in two crashes may be their cause, or only a neighbour of it. Nothing else
 // is started, what runs may end, then the suspect has the process to itself. After that normal work has at least as long.
 import type { Clock } from '../base/clock.ts'
+import type { Handler } from '../job/handler.ts'
+import type { PoppedHint } from '../queue/hint.ts'
+import type { Push } from '../queue/push.ts'
+import type { Taken } from './batch.ts'
 import type { Slots } from './slots.ts'
 
 export interface SoloPorts {
   readonly clock: Clock
   readonly slots: Slots
+  readonly push: Push
   /** Handlers that will not end any more: nobody waits for their slots. */
   readonly stuck: () => number
   /** Resolves when no pop is under way that could start something. */
   readonly popped: () => Promise<void>
+  /** Claims a suspect; nothing when it may not be run alone now. */
+  readonly reserve: (handler: Handler, hint: PoppedHint) => Promise<Taken | undefined>
+  readonly run: (handler: Handler, hint: PoppedHint, entry: Taken) => Promise<void>
+  readonly giveBack: (entry: Taken) => Promise<void>
+  readonly failed: (handler: Handler, error: unknown) => void
 }
 
-/** What running alone consists of. */
-export interface SoloRun {
-  /** Claims the suspect; false: it may not be run alone now. */
-  reserve(): Promise<boolean>
-  run(): Promise<void>
-  /** Gives the claim back when the worker stops before it ran. */
-  giveBack(): Promise<void>
-}
-
-/** The least time for normal work between two of them, and before the next one is tried after a refusal. */
+/** The least time for normal work between two of them, and before one that cannot be run now is looked at again. */
 const restMs = 1_000
 
 export class Solo {
@@ -29,7 +30,7 @@ export class Solo {
   readonly #stopped = new AbortController()
   #hold = new AbortController()
   #restUntil = Number.NEGATIVE_INFINITY
-  /** Ends when the suspect runs, or was given back. */
+  /** Ends when the suspect may run, or was given back. */
   #waiting: Promise<boolean> = Promise.resolve(false)
 
   constructor(ports: SoloPorts) {
@@ -46,28 +47,15 @@ export class Solo {
     return this.#hold.signal
   }
 
-  /** How long until this worker takes a suspect; 0: now. */
-  waitMs(): number {
-    if (this.holding || this.#stopped.signal.aborted) return restMs
-    return Math.max(0, this.#restUntil - this.#ports.clock.now())
-  }
-
-  /** Claims a suspect, waits until nothing else runs, and runs it. Answers whether it was claimed. */
-  async alone(run: SoloRun): Promise<boolean> {
-    const { clock } = this.#ports
-    const since = clock.now()
-    this.#hold.abort()
-    try {
-      if (!(await run.reserve())) return false
-      this.#waiting = this.#emptied(run)
-      if (await this.#waiting) await run.run()
-      return true
-    } finally {
-      this.#hold = new AbortController()
-      // Fair to the others: they had to wait so long, now they have as much.
-      const now = clock.now()
-      this.#restUntil = now + Math.max(now - since, restMs)
-    }
+  /** Suspects of a job: one of them runs alone as soon as that may be, the others are hinted for later. */
+  async suspects(handler: Handler, hints: readonly PoppedHint[]): Promise<void> {
+    const { clock, push } = this.#ports
+    const busy = this.holding || this.#stopped.signal.aborted
+    const waitMs = busy ? restMs : Math.max(0, this.#restUntil - clock.now())
+    const [first, ...others] = hints
+    if (first && waitMs === 0) void this.#alone(handler, first)
+    const later = waitMs === 0 ? others : hints
+    if (later.length > 0) await push(later.map((hint) => ({ ...hint, delayMs: Math.max(waitMs, restMs) })))
   }
 
   /** Lets nobody begin; resolves when who waited has given back. */
@@ -76,9 +64,35 @@ export class Solo {
     await this.#waiting.catch(() => {})
   }
 
+  /** Claims a suspect, waits until nothing else runs, and runs it. */
+  async #alone(handler: Handler, hint: PoppedHint): Promise<void> {
+    const { clock, reserve, run, giveBack, push, failed } = this.#ports
+    const since = clock.now()
+    const later = () => push([{ ...hint, delayMs: restMs }])
+    let entry: Taken | undefined
+    this.#hold.abort()
+    try {
+      entry = await reserve(handler, hint)
+      // Another process runs one of this job, or it is no longer what it was: the next look tells.
+      if (!entry) return void (await later())
+      this.#waiting = this.#emptied(entry)
+      if (await this.#waiting) await run(handler, hint, entry)
+    } catch (error) {
+      failed(handler, error)
+      // Whatever failed, it has not started: a claim that stays known would be held for ever (M31).
+      if (entry) await giveBack(entry).catch(() => {})
+      else await later()
+    } finally {
+      this.#hold = new AbortController()
+      // Fair to the others: they had to wait so long, now they have as much.
+      const now = clock.now()
+      this.#restUntil = now + Math.max(now - since, restMs)
+    }
+  }
+
   /** True when nothing runs any more; false when the worker stopped first, and the claim was given back. */
-  async #emptied(run: SoloRun): Promise<boolean> {
-    const { clock, slots, stuck, popped } = this.#ports
+  async #emptied(entry: Taken): Promise<boolean> {
+    const { clock, slots, stuck, popped, giveBack } = this.#ports
     const stopped = this.#stopped.signal
     await popped()
     const empty = () => slots.free >= slots.size - stuck()
@@ -89,7 +103,7 @@ export class Solo {
       await Promise.race([slots.freed(either, empty), clock.sleep(1_000, either)])
       round.abort()
     }
-    if (stopped.aborted) await run.giveBack()
+    if (stopped.aborted) await giveBack(entry)
     return !stopped.aborted
   }
 }

@@ -10,6 +10,7 @@ import type { EventMap } from '../job/event-map.ts'
 import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
+import { isCanonical } from '../job/key.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { PopQueue } from '../queue/queue.ts'
@@ -22,6 +23,7 @@ import { beatLoop } from './beat.ts'
 import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
+import { type GiveBackPorts, giveBack, release } from './give-back.ts'
 import { Intake } from './intake.ts'
 import { LookAgain } from './look-again.ts'
 import { react } from './react.ts'
@@ -64,6 +66,7 @@ export class Worker {
   readonly #intake: Intake
   readonly #slots: Slots
   readonly #solo: Solo
+  readonly #back: GiveBackPorts
   /** The pop that is under way, or was last. */
   #popping: Promise<unknown> = Promise.resolve()
   /** Aborts when the worker has stopped: nothing is tried again after that. */
@@ -79,6 +82,7 @@ export class Worker {
     this.#slots = new Slots(options.concurrency, limitsOf(options.handlers))
     this.#lookAgain = new LookAgain(clock)
     this.claims = new Claims(ports.random)
+    this.#back = { ledger: store.ledger, claims: this.claims, push: ports.push }
     this.#intake = new Intake({
       clock,
       queue: ports.queue,
@@ -98,8 +102,14 @@ export class Worker {
     this.#solo = new Solo({
       clock,
       slots: this.#slots,
+      push: ports.push,
       stuck: () => this.running.stuckCount,
       popped: async () => void (await this.#popping.catch(() => {})),
+      reserve: async ({ job }, hint) =>
+        (await take(store.ledger, this.claims, job, [hint], { suspects: true })).taken[0],
+      run: (handler, hint, entry) => this.#runAlone(handler, hint, entry),
+      giveBack: (entry) => giveBack(this.#back, [entry]),
+      failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
     })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
@@ -164,7 +174,7 @@ export class Worker {
   async giveBack(): Promise<void> {
     this.#over.abort()
     const entries = this.running.entries()
-    await this.#release(entries)
+    await release(this.#back, entries)
     await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
     await this.#ports.store.workers.leave(this.claims.holder)
   }
@@ -179,7 +189,7 @@ export class Worker {
       hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints)
       const plan = calls(handler, ready, slots + this.#slots.room(name))
-      await this.#giveBackNow(plan.over)
+      await giveBack(this.#back, plan.over)
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - slots), name)
       for (const entries of plan.calls) void this.#finish(handler, entries)
@@ -191,62 +201,23 @@ export class Worker {
     }
   }
 
-  /** Claims for which there is no slot: somebody else may have one. */
-  async #giveBackNow(entries: readonly Taken[], delayMs = 0): Promise<void> {
-    await this.#release(entries)
-    if (entries.length > 0)
-      await this.#ports.push(entries.map(({ job, key, fresh }) => ({ job: job.name, key, fresh, delayMs })))
-  }
-
-  /** Suspects run alone, one by one; what cannot be run now is hinted for later. */
-  async #suspect(handler: Handler, hints: readonly PoppedHint[]): Promise<void> {
-    const waitMs = this.#solo.waitMs()
-    const [first, ...others] = hints
-    if (first && waitMs === 0) void this.#alone(handler, first)
-    const later = waitMs === 0 ? others : hints
-    const delayMs = Math.max(waitMs, 1_000)
-    if (later.length > 0) await this.#ports.push(later.map((hint) => ({ ...hint, delayMs })))
-  }
-
-  async #alone(handler: Handler, hint: PoppedHint): Promise<void> {
-    const { store, events, push } = this.#ports
-    const { job } = handler
-    let entry: Taken | undefined
-    try {
-      const claimed = await this.#solo.alone({
-        reserve: async () => {
-          const { taken } = await take(store.ledger, this.claims, job, [hint], { suspects: true })
-          entry = taken[0]
-          return entry !== undefined
-        },
-        run: async () => {
-          const [ready] = await this.#checked(handler, [hint], [entry as Taken], [])
-          if (!ready) return
-          const begins = await store.ledger.alone(this.claims.holder, {
-            job: job.name,
-            key: ready.key,
-            take: ready.take,
-          })
-          if (!begins || !this.sure()) return this.#giveBackNow([ready], 1_000)
-          this.#slots.take(1, job.name)
-          await this.#finish(handler, [ready])
-        },
-        giveBack: () => this.#giveBackNow([entry as Taken]),
-      })
-      // Another process runs one of this job, or it is no longer what it was: the next look tells.
-      if (!claimed) await push([{ ...hint, delayMs: 1_000 }])
-    } catch (error) {
-      events.emit('loop.failed', { loop: `worker ${job.name}`, error })
-      if (entry) await this.#release([entry]).catch(() => {})
-      await push([{ ...hint, delayMs: 1_000 }])
-    }
+  /** A suspect that has the process to itself. */
+  async #runAlone(handler: Handler, hint: PoppedHint, entry: Taken): Promise<void> {
+    const { ledger } = this.#ports.store
+    const { name } = handler.job
+    const [ready] = await this.#checked(handler, [hint], [entry], [])
+    if (!ready) return
+    const begins = await ledger.alone(this.claims.holder, { job: name, key: ready.key, take: ready.take })
+    if (!begins || !this.sure()) return giveBack(this.#back, [ready], 1_000)
+    this.#slots.take(1, name)
+    await this.#finish(handler, [ready])
   }
 
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
   async #claim(handler: Handler, hints: readonly PoppedHint[]): Promise<Ready[]> {
     const { store, events } = this.#ports
     const { job } = handler
-    const known = hints.filter(({ key }) => isCanonical(job, key))
+    const known = hints.filter(({ key }) => isCanonical(job.key, key))
     const foreign = hints.length - known.length
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
     const byKey = new Map(known.map((hint) => [hint.key, hint]))
@@ -265,7 +236,7 @@ export class Worker {
       return await this.#check(handler, new Map(hints.map((hint) => [hint.key, hint])), taken, refused)
     } catch (error) {
       // Whatever failed, nothing of this batch has started: a claim that stays known would be held for ever (M31).
-      await this.#release(taken).catch(() => {})
+      await release(this.#back, taken).catch(() => {})
       throw error
     }
   }
@@ -280,7 +251,10 @@ export class Worker {
     const { store, source } = this.#ports
     const { job } = handler
     const { ready, stopped, renewed, broken } = await check(source(job), taken, refused)
-    await this.#release(stopped.map(({ entry }) => entry))
+    await release(
+      this.#back,
+      stopped.map(({ entry }) => entry),
+    )
     if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
     // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
     const anew = new Set(renewed.map(({ key }) => key))
@@ -295,7 +269,7 @@ export class Worker {
     // Last, since nothing after it may fail: these are settled on their own.
     const sure = this.sure()
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
-    if (!sure) await this.#giveBackNow(ready, 1_000)
+    if (!sure) await giveBack(this.#back, ready, 1_000)
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     return sure ? ready : []
   }
@@ -310,7 +284,7 @@ export class Worker {
     for (const hint of reaction.lookAgain) this.#lookAgain.add(hint)
     const renewed = [...anew].map((key) => ({ job: job.name, key, delayMs: 0, fresh: true }))
     if (reaction.push.length + renewed.length > 0) await push([...reaction.push, ...renewed])
-    if (reaction.suspects.length > 0) await this.#suspect(handler, reaction.suspects)
+    if (reaction.suspects.length > 0) await this.#solo.suspects(handler, reaction.suspects)
   }
 
   /** M36: a key that breaks its own check fails by itself, like a handler that throws. */
@@ -352,27 +326,5 @@ export class Worker {
   /** True while nobody can have declared this worker dead. */
   sure(): boolean {
     return this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
-  }
-
-  async #release(entries: readonly Taken[]): Promise<void> {
-    if (entries.length === 0) return
-    try {
-      await this.#ports.store.ledger.release(
-        this.claims.holder,
-        entries.map(({ job, key, take }) => ({ job: job.name, key, take })),
-      )
-    } finally {
-      // Whatever became of the release: the beat gives back what is no longer known.
-      for (const { take } of entries) this.claims.forget(take)
-    }
-  }
-}
-
-/** S13: what somebody else put into the queue starts nothing. */
-function isCanonical(job: Job, key: string): boolean {
-  try {
-    return job.key.encode(job.key.decode(key)) === key
-  } catch {
-    return false
   }
 }
