@@ -60,15 +60,24 @@ export async function deploy(options: DeployOptions): Promise<DeployResult> {
   await app.close()
   const load = await Load.begin(options.url, options.perSecond)
   const crew = new Crew(fileURLToPath(new URL('./deploy-worker.ts', import.meta.url)))
+  const progress = setInterval(() => void tellProgress(client, options), 5_000)
   try {
     const waited = await stages(options, client, load, crew)
     await crew.close()
     return { ...waited, ...(await outcome(client)), processes: crew.started, surprises: crew.surprises }
   } finally {
+    clearInterval(progress)
     await crew.close()
     await load.close()
     await client.end()
   }
+}
+
+async function tellProgress(client: pg.Client, { tell = () => {} }: DeployOptions): Promise<void> {
+  const { rows } = await client.query(
+    `select state, count(*)::int as n from orders group by state union all select 'effects', count(*)::int from effects`,
+  )
+  tell(rows.map(({ state, n }) => `${state} ${n}`).join('  '))
 }
 
 /** Old alone → two and two, each restarted once → new alone → an old one for what only it can do. */
