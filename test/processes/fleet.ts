@@ -71,6 +71,14 @@ export class WorkerProcess {
   }
 }
 
+/** The tables of the fleet's job. */
+export const fleetTables = `
+  create table rows (id bigint primary key, state text not null);
+  create index on rows (id) where state = 'pending';
+  create table tried (id bigint primary key);
+  create table effects (id bigint not null);
+`
+
 /** A database with the tables of the fleet's job, and the processes that work on it. */
 export class Fleet {
   readonly client: pg.Client
@@ -86,12 +94,7 @@ export class Fleet {
     const database = await freshDatabase(name)
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
-    await client.query(`
-      create table rows (id bigint primary key, state text not null);
-      create index on rows (id) where state = 'pending';
-      create table tried (id bigint primary key);
-      create table effects (id bigint not null);
-    `)
+    await client.query(fleetTables)
     return new Fleet(database, client)
   }
 
