@@ -4,10 +4,12 @@ import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sqlState } from '../../src/store/executor.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import { statements } from '../../src/store/sql/statements.gen.ts'
+import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
+
+const statements = statementsFor(newestSchema)
 
 /** Nobody dies here, however slow the machine is. */
 const leaseMs = 600_000

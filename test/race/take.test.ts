@@ -4,10 +4,12 @@ import type { Job } from '../../src/job/job.ts'
 import { readJob } from '../../src/job/job.ts'
 import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import { statements } from '../../src/store/sql/statements.gen.ts'
+import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
+
+const statements = statementsFor(newestSchema)
 
 const seed = Date.now()
 const random = new Seeded(seed)
@@ -147,7 +149,7 @@ test('a clear that waits for a take leaves the claim alone', async () => {
   const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
   await store.ledger.settle('w0', outcomes([claim], { state: 'retrying', failures: 3, version: 'v1' }))
   const cleared = await behind(
-    (tx) => tx.query(statements.take, ['w1', JSON.stringify(claims(['x']))]),
+    (tx) => tx.query(statements.take, ['w1', JSON.stringify(claims(['x'])), false]),
     (slow) => slow.ledger.clear('a', [{ key: 'x', version: 'v2' }]),
   )
   expect(cleared).toEqual([])
