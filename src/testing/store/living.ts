@@ -40,6 +40,41 @@ export const livingCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'who works is shown until he leaves, with the number of keys he holds, and silent after a lease',
+    async run(context) {
+      await worker(context, 'w1')
+      await worker(context, 'w2')
+      await take(context, 'w1', ['a', 'b'])
+      const shown = async () =>
+        (await context.store.inspector.workers(leaseMs))
+          .map(({ id, running, live }) => ({ id, running, live }))
+          .sort((one, other) => one.id.localeCompare(other.id))
+      assert.deepEqual(await shown(), [
+        { id: 'w1', running: 2, live: true },
+        { id: 'w2', running: 0, live: true },
+      ])
+      await live(context, ['w1'], 2 * leaseMs)
+      assert.deepEqual((await shown())[1], { id: 'w2', running: 0, live: false })
+      await context.store.workers.leave('w2')
+      assert.deepEqual(
+        (await shown()).map(({ id }) => id),
+        ['w1'],
+      )
+    },
+  },
+  {
+    name: 'a beat tells how many slots are stuck, until another one tells otherwise',
+    async run(context) {
+      await worker(context, 'w1')
+      const shown = async () => (await context.store.inspector.workers(leaseMs)).map(({ stuck }) => stuck)
+      assert.deepEqual(await shown(), [0])
+      await context.store.workers.beat('w1', [], 0, leaseMs, 3)
+      assert.deepEqual(await shown(), [3])
+      await context.store.workers.beat('w1', [], 0, leaseMs)
+      assert.deepEqual(await shown(), [0])
+    },
+  },
+  {
     name: 'a beat gives back claims of takes that are neither known nor newer than its list',
     async run(context) {
       await worker(context, 'w1')
