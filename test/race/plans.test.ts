@@ -6,6 +6,7 @@ import { readJob } from '../../src/job/job.ts'
 import type { SqlDatabase, SqlExecutor } from '../../src/store/executor.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
 import { migrate } from '../../src/store/sql/migrate.ts'
+import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
 import { sqlStore } from '../../src/store/sql/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
@@ -134,11 +135,23 @@ function expectIndexes(nodes: readonly Node[], tables: readonly string[], whole:
   )
 }
 
+const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSchema).pardon, ['["w1", "w2"]']))
+
 const stalls = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
 
 /** What is run, the tables it must not read as a whole, and the indexes that it may read from end to end. */
 const cases: readonly [name: string, run: () => Promise<unknown>, tables: string[], whole?: string[]][] = [
   ['take', () => store.ledger.take('w1', claims('x')), ['ledger']],
+  ['take of a suspect', () => store.ledger.take('w1', claims('x'), { suspects: true }), ['ledger']],
+  [
+    'alone',
+    () => store.ledger.alone('w1', { job: 'a', key: '80', take: 80 }),
+    ['ledger'],
+    ['ledger_holder', 'ledger_solo'],
+  ],
+  ['pardon', () => pardon(), ['ledger']],
+  ['page of the audit', () => store.audits.page('a', '5', 1_000), ['ledger']],
+  ['end of the audit', () => store.audits.write('a', { forget: ['14'], unseen: ['16'], seen: ['18'] }), ['ledger']],
   ['settle', () => store.ledger.settle('w1', outcomes(false)), ['ledger', 'intents']],
   ['settle of intents', () => store.ledger.settle('w1', outcomes(true)), ['ledger', 'intents']],
   ['release', () => store.ledger.release('w1', claims('x')), ['ledger']],

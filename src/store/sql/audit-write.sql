@@ -16,8 +16,12 @@ held as materialized (
   ) h
 ),
 noted as (
-  update regrow.ledger l set unseen_at = case when h.word = 'unseen' then regrow.clock() end
-  from held h where h.word <> 'forget' and l.key = h.key and l.job = $1::text
+  update regrow.ledger l set unseen_at = case when f.word = 'unseen' then regrow.clock() end
+  -- As arrays, for the plan: see free.sql.
+  from unnest((select array_agg(key) from held where word <> 'forget'), (select array_agg(word) from held where word <> 'forget'))
+    as f(key, word)
+  where l.key = f.key and l.job = $1::text
 )
-delete from regrow.ledger l using held h where h.word = 'forget' and l.key = h.key and l.job = $1::text
+delete from regrow.ledger l using unnest((select array_agg(key) from held where word = 'forget')) as f(key)
+where l.key = f.key and l.job = $1::text
 returning l.key

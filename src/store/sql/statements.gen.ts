@@ -28,10 +28,13 @@ held as materialized (
   ) h
 ),
 noted as (
-  update regrow.ledger l set unseen_at = case when h.word = 'unseen' then regrow.clock() end
-  from held h where h.word <> 'forget' and l.key = h.key and l.job = $1::text
+  update regrow.ledger l set unseen_at = case when f.word = 'unseen' then regrow.clock() end
+  from unnest((select array_agg(key) from held where word <> 'forget'), (select array_agg(word) from held where word <> 'forget'))
+    as f(key, word)
+  where l.key = f.key and l.job = $1::text
 )
-delete from regrow.ledger l using held h where h.word = 'forget' and l.key = h.key and l.job = $1::text
+delete from regrow.ledger l using unnest((select array_agg(key) from held where word = 'forget')) as f(key)
+where l.key = f.key and l.job = $1::text
 returning l.key`,
   beat: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease, $5::int as stuck,
@@ -429,9 +432,8 @@ env as materialized (
     set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered,
     $3::boolean and exists (
-      select 1 from regrow.ledger o where o.holder is not null and o.job in (select job from input)
+      select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
         and o.crashes - o.pardoned >= 2 -- since 3
-        and o.crashes >= 2 -- before 3
     ) as occupied
 ),
 taken as (

@@ -3,7 +3,7 @@
 -- Returns one row per key: verdict, wait_ms, failures, crashes, version, together.
 -- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
 -- A key that crashed twice is a suspect: only a take for a run of its own gets it, and only when no other process has
--- one of that job (ledger_holder: the few rows that are held). That is a first look; `alone` decides.
+-- one of that job (index ledger_suspect). That is a first look; `alone` decides.
 -- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'live'.
 -- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
 with input as materialized (
@@ -14,9 +14,8 @@ env as materialized (
     set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered,
     $3::boolean and exists (
-      select 1 from regrow.ledger o where o.holder is not null and o.job in (select job from input)
+      select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
         and o.crashes - o.pardoned >= 2 -- since 3
-        and o.crashes >= 2 -- before 3
     ) as occupied
 ),
 taken as (

@@ -12,6 +12,8 @@ alter table regrow.ledger
 
 create index if not exists ledger_crash on regrow.ledger (crash_of) where crash_of is not null;
 
+create index if not exists ledger_suspect on regrow.ledger (job) where holder is not null and crashes >= 2;
+
 -- One process per job runs a suspect alone at a time, whoever races for it.
 create unique index if not exists ledger_solo on regrow.ledger (job) where solo and holder is not null;
 

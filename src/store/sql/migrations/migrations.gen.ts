@@ -104,6 +104,7 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists together int,
   add column if not exists unseen_at timestamptz`,
     `create index if not exists ledger_crash on regrow.ledger (crash_of) where crash_of is not null`,
+    `create index if not exists ledger_suspect on regrow.ledger (job) where holder is not null and crashes >= 2`,
     `create unique index if not exists ledger_solo on regrow.ledger (job) where solo and holder is not null`,
     `alter table regrow.sweeps add column if not exists audited_at timestamptz`,
     `alter table regrow.workers add column if not exists stuck int not null default 0`,
