@@ -5,20 +5,22 @@ import pg from 'pg'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import type { Seeded } from '../../src/testing/seeded.ts'
-import { chaosJobs, failsOnce, failsTwice } from './jobs.ts'
+import { chaosJobs, failsOnce, failsTwice, type Kind, kindInSql, kindOf, poison, rounds } from './jobs.ts'
 
 const perTransaction = 400
 /** A transaction that stays open does so for as long at most. */
 const openMs = 4_000
 
-/** Every twentieth row runs alone; one in twenty fails first, half of those twice. */
+/** About one row in twenty fails first, half of those twice. */
 const insert = `
   with fresh as (
-    select id, case when id % 20 = 3 then 'one' else 'many' end as kind,
+    select id, ${kindInSql} as kind,
       case id % 41 when ${failsOnce} then 1 when ${failsTwice} then 2 else 0 end as fails
     from generate_series($1::bigint, $2::bigint) id
   ), told as (
-    insert into expected (key, job, fails) select id, kind, fails from fresh
+    insert into expected (key, job, round, fails)
+    select id, kind, round, case when round = 1 then fails else 0 end from fresh
+    cross join lateral generate_series(1, case when kind = 'round' then ${rounds} else 1 end) round
   )
   insert into rows (id, kind, fails) select id, kind, fails from fresh`
 
@@ -51,9 +53,10 @@ export class Feeder {
 
   /** One row per job whose handler kills its process. */
   async poison(): Promise<void> {
-    await this.#pool.query(`insert into rows (id, kind, fails) values (-1, 'many', 0), (-2, 'one', 0)`)
-    await this.#jobs.many.enqueue(-1n)
-    await this.#jobs.one.enqueue(-2n)
+    for (const [kind, id] of Object.entries(poison) as [Kind, number][]) {
+      await this.#pool.query(`insert into rows (id, kind) values ($1, $2)`, [id, kind])
+      await this.#jobs[kind].enqueue(BigInt(id))
+    }
   }
 
   /** The other rows, spread over `ms`; resolves when all are committed. */
@@ -95,10 +98,8 @@ export class Feeder {
   }
 
   async #hint(ids: readonly number[]): Promise<void> {
-    const one = ids.filter((id) => id % 20 === 3)
-    const many = ids.filter((id) => id % 20 !== 3)
-    await this.#jobs.many.enqueueMany(many.map(BigInt))
-    await this.#jobs.one.enqueueMany(one.map(BigInt))
+    for (const kind of ['many', 'one', 'round'] as const)
+      await this.#jobs[kind].enqueueMany(ids.filter((id) => kindOf(id) === kind).map(BigInt))
   }
 
   async close(): Promise<void> {

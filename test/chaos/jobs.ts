@@ -1,5 +1,5 @@
-// The jobs of `npm run chaos`, for the workers and for who feeds them: rows of one table, in batches or one by one. Rows
-// with an id below zero are poison: their handler kills its process.
+// The jobs of `npm run chaos`, for the workers and for who feeds them: rows of one table, in batches, one by one, or in rounds:
+// those are pending again after each success. Rows with an id below zero are poison: their handler kills its process.
 import { type App, sql } from '../../src/index.ts'
 
 /** What a worker process is told. */
@@ -10,10 +10,21 @@ export interface WorkerSettings {
   readonly folder: string
   readonly concurrency: number
   readonly batch: number
-  /** A batch takes so long at most before its transaction, and a single key. */
-  readonly batchMs: number
-  readonly oneMs: number
+  /** A run takes so long at most before its transaction. */
+  readonly takesMs: Readonly<Record<Kind, number>>
 }
+
+export type Kind = 'many' | 'one' | 'round'
+
+/** Every twentieth row runs alone, every four hundredth in rounds. */
+export const kindOf = (id: number): Kind => (id % 400 === 11 ? 'round' : id % 20 === 3 ? 'one' : 'many')
+export const kindInSql = `case when id % 400 = 11 then 'round' when id % 20 = 3 then 'one' else 'many' end`
+
+/** How often a row in rounds runs. */
+export const rounds = 4
+
+/** One row per job whose handler kills its process. */
+export const poison: Readonly<Record<Kind, number>> = { many: -1, one: -2, round: -3 }
 
 /** Of 41 rows one fails at first, and one fails twice: those whose id leaves this. */
 export const failsOnce = 7
@@ -21,11 +32,13 @@ export const failsTwice = 22
 
 /** Every row of the run; `expected` is written in the same transaction and then only read. */
 export const tables = `
-  create table rows (id bigint primary key, kind text not null, state text not null default 'pending', fails int not null);
+  create table rows (id bigint primary key, kind text not null, state text not null default 'pending', fails int not null default 0,
+    round int not null default 1);
   create index on rows (id) where kind = 'many' and state = 'pending';
   create index on rows (id) where kind = 'one' and state = 'pending';
-  create table expected (key bigint not null, job text not null, fails int not null);
-  create table effects (job text not null, key bigint not null, pid int not null, at timestamptz not null default clock_timestamp());
+  create index on rows (id) where kind = 'round' and state = 'pending';
+  create table expected (key bigint not null, job text not null, round int not null, fails int not null);
+  create table effects (job text not null, key bigint not null, round int not null, pid int not null, at timestamptz not null default clock_timestamp());
 `
 
 export function chaosJobs(app: App) {
@@ -33,5 +46,9 @@ export function chaosJobs(app: App) {
   return {
     many: app.job('many', { ...options, pending: sql`select id from rows where kind = 'many' and state = 'pending'` }),
     one: app.job('one', { ...options, pending: sql`select id from rows where kind = 'one' and state = 'pending'` }),
+    round: app.job('round', {
+      ...options,
+      pending: sql`select id, round as version from rows where kind = 'round' and state = 'pending'`,
+    }),
   }
 }

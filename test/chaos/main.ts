@@ -14,7 +14,7 @@ import { Crew } from '../processes/crew.ts'
 import { type FaultCounts, faults } from './faults.ts'
 import { Feeder } from './feeder.ts'
 import { readFlags } from './flags.ts'
-import { tables, type WorkerSettings } from './jobs.ts'
+import { poison, tables, type WorkerSettings } from './jobs.ts'
 import { judge, readNotes } from './oracle.ts'
 import { progress } from './progress.ts'
 import { report } from './report.ts'
@@ -53,7 +53,8 @@ await app.close()
 
 const feeder = new Feeder(url, rows, new Seeded(seed))
 await feeder.before()
-const settings: WorkerSettings = { url, leaseMs, folder, concurrency: 10, batch: 100, batchMs: 140, oneMs: 50 }
+const takesMs = { many: 140, one: 50, round: leaseMs / 2 }
+const settings: WorkerSettings = { url, leaseMs, folder, concurrency: 10, batch: 100, takesMs }
 const crew = new Crew(fileURLToPath(new URL('./worker.ts', import.meta.url)))
 for (let place = 0; place < workers; place++) crew.add(settings)
 await crew.complete()
@@ -79,7 +80,7 @@ await faulting
 await feeding
 const faultsMs = performance.now() - began
 console.log('the faults are over; the workers go on until nothing is left')
-const quiet = await lines.quiet(flags.rest * 1_000, flags.poison ? 2 : 0)
+const quiet = await lines.quiet(flags.rest * 1_000, flags.poison ? Object.keys(poison).length : 0)
 const quietMs = performance.now() - began - faultsMs
 lines.end()
 await crew.close()

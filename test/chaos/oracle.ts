@@ -26,26 +26,28 @@ async function keysOf(client: pg.Client, query: string): Promise<string[]> {
   return Array.from({ length: n }, (_, at) => sample[at] ?? '…')
 }
 
+const same = `e.job = x.job and e.key = x.key and e.round = x.round`
+const seen = `select 1 from effects e where ${same}`
+
 export async function judge(client: pg.Client): Promise<Verdict> {
   const { rows } = await client.query(`
     select (select count(*) from expected)::int as expected,
-      (select count(*) from expected x where exists (select 1 from effects e where e.job = x.job and e.key = x.key))::int as done,
+      (select count(*) from expected x where exists (${seen}))::int as done,
       (select count(*) from regrow.ledger where holder is null and state <> 'quarantined')::int as leftovers,
       (select count(*) from regrow.ledger where holder is not null)::int as claims,
       (select count(*) from regrow.workers)::int as workers`)
   const quarantined = await client.query(
     `select job, key, coalesce(error, '') as why, key like '-%' as poison from regrow.ledger where state = 'quarantined' order by job, key`,
   )
-  const known = `select 1 from expected x where x.job = e.job and x.key = e.key`
   return {
     expected: rows[0].expected,
     done: rows[0].done,
-    lost: await keysOf(
+    lost: await keysOf(client, `select x.job, x.key from expected x where not exists (${seen})`),
+    doubled: await keysOf(client, `select job, key from effects group by job, key, round having count(*) > 1`),
+    unexpected: await keysOf(
       client,
-      `select x.job, x.key from expected x where not exists (select 1 from effects e where e.job = x.job and e.key = x.key)`,
+      `select e.job, e.key from effects e where not exists (select 1 from expected x where ${same})`,
     ),
-    doubled: await keysOf(client, `select job, key from effects group by job, key having count(*) > 1`),
-    unexpected: await keysOf(client, `select e.job, e.key from effects e where not exists (${known})`),
     quarantined: quarantined.rows,
     leftovers: rows[0].leftovers,
     claimsLeft: rows[0].claims,

@@ -46,7 +46,7 @@ export function progress({ client, crew, feeder, counts, rows, began }: Watched)
     const at = performance.now()
     const rate = ((done - last.done) * 1_000) / (at - last.at)
     last = { at, done }
-    const left = rate > 0 ? `${Math.ceil((rows - done) / rate)} s` : '?'
+    const left = rate > 0 ? `${Math.max(0, Math.ceil((rows - done) / rate))} s` : '?'
     const seconds = Math.round((at - began) / 1_000)
     console.log(
       `${String(seconds).padStart(4)} s  fed ${number(feeder.fed)}  done ${number(done)}  ${number(rate)}/s  left ~${left}  ` +

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import type { Crew } from '../processes/crew.ts'
 import type { FaultCounts } from './faults.ts'
+import { poison as poisonKeys } from './jobs.ts'
 import type { Notes, Verdict } from './oracle.ts'
 
 interface Reported {
@@ -63,7 +64,7 @@ export async function report({
     verdict.doubled.length > 0 && 'effects were doubled',
     verdict.unexpected.length > 0 && 'rows that were never committed had an effect',
     healthy.length > 0 && 'healthy keys were quarantined',
-    poison && poisoned.length !== 2 && 'not every poison key was quarantined',
+    poison && poisoned.length !== Object.keys(poisonKeys).length && 'not every poison key was quarantined',
     verdict.claimsLeft > 0 && 'claims were left behind',
     crew.surprises.length > 0 && 'workers ended by themselves',
     !quiet && 'the workers did not come to an end in time',

@@ -1,55 +1,71 @@
-// A worker process of `npm run chaos`: rows in batches and rows one by one, each with one effect through ctx.tx. What it
+// A worker process of `npm run chaos`: rows in batches, one by one and in rounds, each with its effect through ctx.tx. What it
 // starts goes into a file of its own, written before anything else: a kill a moment later leaves the line there.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgres } from '../../src/backends/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import { chaosJobs, failsOnce, failsTwice, type WorkerSettings } from './jobs.ts'
+import { type Context, regrow } from '../../src/index.ts'
+import { chaosJobs, failsOnce, failsTwice, type Kind, rounds, type WorkerSettings } from './jobs.ts'
 
 const settings = JSON.parse(process.argv[2] as string) as WorkerSettings
 const file = openSync(`${settings.folder}/${process.pid}-${Math.round(performance.timeOrigin)}.log`, 'a')
 const note = (...words: unknown[]) => writeSync(file, `${words.join(' ')}\n`)
 
 const app = regrow({ store: postgres(settings.url), lease: settings.leaseMs, migrate: false })
-const { many, one } = chaosJobs(app)
+const { many, one, round } = chaosJobs(app)
 
 /** The first thing a run does: it is counted, and a poison key ends the process on the spot. */
-function begin(job: string, ids: readonly bigint[]): void {
+async function begin(job: Kind, ids: readonly bigint[]): Promise<void> {
   note('start', job, ids.join(','))
   if (ids.some((id) => id < 0n)) process.kill(process.pid, 'SIGKILL')
+  await sleep(10 + Math.random() * settings.takesMs[job])
 }
 
 const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
-const effect = `insert into effects (job, key, pid) select $1, unnest($2::text::bigint[]), ${process.pid}`
+const effect = `insert into effects (job, key, round, pid) select $1, unnest($2::text::bigint[]), $3, ${process.pid}`
 const done = `update rows set state = 'done' where id = any ($1::text::bigint[])`
 const failing = `update rows set fails = fails - 1 where id = any ($1::text::bigint[]) and fails > 0 returning id::text`
 
 const handleMany = many.handleMany(
   async (ids, ctx) => {
-    begin('many', ids)
-    await sleep(10 + Math.random() * settings.batchMs)
+    await begin('many', ids)
     await ctx.tx(async (tx) => {
       const { rows } = await tx.query(failing, [list(ids)])
       const failed = new Set(rows.map(({ id }) => BigInt(id as string)))
       for (const id of failed) ctx.fail(id, new Error('fails at first'))
       const rest = list(ids.filter((id) => !failed.has(id)))
-      await tx.query(effect, ['many', rest])
+      await tx.query(effect, ['many', rest, 1])
       await tx.query(done, [rest])
     })
   },
   { batch: settings.batch },
 )
 
+/** Fails as often as the row says; its own transaction, which only fences, remembers that it did. */
+async function failsFirst(id: bigint, ctx: Context): Promise<void> {
+  if (id % 41n !== BigInt(failsOnce) && id % 41n !== BigInt(failsTwice)) return
+  const { rows } = await ctx.tx((tx) => tx.query(failing, [list([id])]), { settle: false })
+  if (rows.length > 0) throw new Error('fails at first')
+}
+
 const handleOne = one.handle(async (id, ctx) => {
-  begin('one', [id])
-  await sleep(Math.random() * settings.oneMs)
-  if (id % 41n === BigInt(failsOnce) || id % 41n === BigInt(failsTwice)) {
-    const { rows } = await ctx.tx((tx) => tx.query(failing, [list([id])]), { settle: false })
-    if (rows.length > 0) throw new Error('fails at first')
-  }
+  await begin('one', [id])
+  await failsFirst(id, ctx)
   await ctx.tx(async (tx) => {
-    await tx.query(effect, ['one', list([id])])
+    await tx.query(effect, ['one', list([id]), 1])
     await tx.query(done, [list([id])])
+  })
+})
+
+/** What it read is stale when it was stopped meanwhile: another worker may have done this round, and be at the next one. */
+const handleRound = round.handle(async (id, ctx) => {
+  const { rows } = await app.transaction((tx) => tx.query(`select round from rows where id = $1`, [id]))
+  await begin('round', [id])
+  await failsFirst(id, ctx)
+  const now = Number(rows[0]?.round)
+  await ctx.tx(async (tx) => {
+    await tx.query(effect, ['round', list([id]), now])
+    const next = now < rounds ? `round = ${now + 1}` : `state = 'done'`
+    await tx.query(`update rows set ${next} where id = $1`, [id])
   })
 })
 
@@ -61,7 +77,7 @@ app.on('loop.failed', ({ loop, error }) =>
 )
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 
-const worker = app.work({ handlers: [handleMany, handleOne], concurrency: settings.concurrency })
+const worker = app.work({ handlers: [handleMany, handleOne, handleRound], concurrency: settings.concurrency })
 process.on('SIGTERM', async () => {
   await worker.stop({ grace: '5s' })
   await app.close()
