@@ -306,8 +306,8 @@ export class Worker {
       this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })
     }
     for (const { take } of entries) this.claims.forget(take)
-    await over
-    this.#slots.give(1, handler.job.name)
+    // Not awaited: a handler that never ends keeps its slot, and nothing else.
+    void over.then(() => this.#slots.give(1, handler.job.name))
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {

@@ -128,6 +128,29 @@ test('a worker that stops while a suspect waits gives it back: nothing counted, 
   expect(heir.runs.map(({ id }) => id)).toEqual(['s1'])
 })
 
+test('a suspect that never ends is given up at its timeout, and the worker goes on with its other slots', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.make', {
+    pending: sql`select id from things where state = 'pending'`,
+    timeout: '1s',
+    sweep: { every: '1h' },
+    run: (id, ctx) =>
+      id === 's1'
+        ? new Promise(() => {})
+        : ctx.tx((tx) => tx.query(`update things set state = 'done' where id = $1`, [id])),
+  })
+  await world.work(app, { concurrency: 2 })
+  await add(0, 's1', 'n1')
+  await suspect('s1')
+  await job.enqueue('s1')
+  await world.until(() => ear.of('job.started').length === 1)
+  await job.enqueue('n1')
+  await world.until(() => ear.of('job.settled', { key: 'n1', state: 'done' }).length === 1)
+  expect(ear.of('job.stuck')).toEqual([{ job: 'thing.make', key: 's1' }])
+  const [givenUp] = ear.times('job.settled', { key: 's1' })
+  expect(ear.times('job.started', { key: 'n1' })[0]).toBeGreaterThanOrEqual(givenUp as number)
+})
+
 test('a suspect with a new version is new work and runs like any other', async () => {
   const { app, ear } = world.app()
   const job = app.job('thing.make', {
