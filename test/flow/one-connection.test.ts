@@ -317,9 +317,12 @@ describe.each([
     expect((await admin.query(`select id from effects where id not like 'quick%'`)).rows).toEqual([])
   })
 
-  test('inside one long statement, or many that were sent at once: the server ends them', async () => {
+  test.each([
+    ['one long statement', 1, 10],
+    ['many that were sent at once', 10, 0.4],
+  ])('inside %s: the server ends it', async (_, count, seconds) => {
     const { slow } = await sitting((tx) =>
-      Promise.all(Array.from({ length: 10 }, () => tx.query(`select pg_sleep(0.4)`))),
+      Promise.all(Array.from({ length: count }, () => tx.query(`select pg_sleep($1)`, [seconds]))),
     )
     expect(slow).toMatchObject({ state: 'quarantined', error: expect.stringContaining("the store's only connection") })
   })
@@ -335,17 +338,18 @@ describe.each([
   })
 })
 
-test('twenty handlers in ctx.tx on a pool of three keep no beat from it, though two of them sit for longer than the lease', async () => {
+test('twenty handlers in ctx.tx on a pool of three keep no beat from it, though three of them sit for two leases', async () => {
   const witness = open(postgres(database.url), '2s')
   witness.app.job('other', { pending: sql`select id from things where false`, run() {} })
   await work(witness.app)
   const { app, ear } = open(postgres(pool(3)), '2s')
+  let begun = 0
   const job = app.job('thing.make', {
     pending,
     sweep: { every: '1h' },
     run: (id, ctx) =>
       ctx.tx(async (tx) => {
-        await tx.query(`select pg_sleep($1)`, [Number(id) <= 3 ? 2.4 : 0.3])
+        await tx.query(`select pg_sleep($1)`, [begun++ < 3 ? 4.2 : 0.3])
         await tx.query(`insert into effects values ($1)`, [id])
         await finish(tx, id)
       }),
