@@ -102,5 +102,6 @@ function mark(state: RunState, entry: Ready, outcome: Outcome): void {
   state.marks.set(entry.take, outcome)
 }
 
+/** A slash in a key or version is written as in an address: 'a' in version 'b/c' is not 'a/b' in version 'c'. */
 const idempotencyKey = ({ job, key, version }: Ready) =>
-  [job.name, key, ...(version === null ? [] : [version])].join('/')
+  [job.name, ...[key, version].flatMap((part) => part?.replace(/[%/]/g, encodeURIComponent) ?? [])].join('/')
