@@ -71,6 +71,8 @@ export class Worker {
   #popping: Promise<unknown> = Promise.resolve()
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
+  /** Batches between pop and start. */
+  readonly #claiming = new Set<Promise<void>>()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #run: Parameters<typeof run>[0]
@@ -90,7 +92,11 @@ export class Worker {
       lookAgain: this.#lookAgain,
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
-      through: (handler, hints, slots) => void this.#through(handler, hints, slots),
+      through: (handler, hints, slots) => {
+        const claiming = this.#through(handler, hints, slots)
+        this.#claiming.add(claiming)
+        void claiming.finally(() => this.#claiming.delete(claiming))
+      },
     })
     const { concurrency } = options
     this.running = new Running(clock, concurrency, {
@@ -173,6 +179,8 @@ export class Worker {
   /** Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. */
   async giveBack(): Promise<void> {
     this.#over.abort()
+    // What is between pop and start comes back by itself, since nothing starts any more (M24); all its calls have deadlines.
+    await Promise.allSettled(this.#claiming)
     const entries = this.running.entries()
     await release(this.#back, entries)
     await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
@@ -323,8 +331,8 @@ export class Worker {
     return results
   }
 
-  /** True while nobody can have declared this worker dead. */
+  /** True while nobody can have declared this worker dead, and it has not left. */
   sure(): boolean {
-    return this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
+    return !this.#over.signal.aborted && this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
 }
