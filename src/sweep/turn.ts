@@ -5,6 +5,7 @@ import { messageOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import { type Random, spread } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
@@ -38,6 +39,8 @@ const passesMax = 4
 /** A look at whose turn it is, at least so often: sweeps may be made due by others. */
 const lookMs = 1_000
 const notYetMs = 20
+/** About half a minute: after that the turn has run out. */
+const endTries = 9
 
 export function sweepLoop(ports: TurnPorts): LoopSpec {
   const { sweeps, jobs, holder } = ports
@@ -104,8 +107,9 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       held: 0,
       audited: false,
     }
-    // A turn whose end cannot be told runs out by itself.
-    await sweeps.end(owner, turn, { ...end, tookMs: tookMs() }).catch(() => {})
+    // A store that was away in the middle is told as soon as it is back; at last a turn runs out by itself.
+    const again = { delayMs: 250, again: (_: unknown, tries: number) => tries < endTries, signal }
+    await retry(clock, random, again, () => sweeps.end(owner, turn, { ...end, tookMs: tookMs() })).catch(() => {})
   }
 }
 

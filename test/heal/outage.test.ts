@@ -100,3 +100,23 @@ test.each(Object.entries(returns))(
     expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   },
 )
+
+test('a sweep that was cut off by an outage goes on soon after it, not when its turn runs out', async () => {
+  const faults = new Faults()
+  const { app, ear } = world.app({ store: faults.store(world.store()) })
+  app.job('thing.make', {
+    pending: sql`select id from things where state = 'pending'`,
+    sweep: { every: '5s' },
+    run: (id) => world.query(`update things set state = 'done' where id = $1`, [id]),
+  })
+  await world.work(app)
+  await world.query(`insert into things (id) values ('k1')`)
+  faults.meet('source.page', async () => {
+    faults.refused = () => true
+    throw new Error('Connection terminated unexpectedly')
+  })
+  await world.until(() => ear.of('sweep.failed').length === 1)
+  await world.pass(3_000)
+  faults.refused = () => false
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1, 15_000)
+})

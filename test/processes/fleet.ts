@@ -16,7 +16,8 @@ export interface FleetSettings {
 
 export type Told = Record<string, unknown>
 
-const script = fileURLToPath(new URL('./fleet-worker.ts', import.meta.url))
+/** Its settings are the first argument; a process or a thread. */
+export const fleetScript = fileURLToPath(new URL('./fleet-worker.ts', import.meta.url))
 
 export class WorkerProcess {
   readonly child: ChildProcess
@@ -24,7 +25,7 @@ export class WorkerProcess {
   readonly #listeners = new Set<() => void>()
 
   constructor(settings: FleetSettings) {
-    this.child = fork(script, [JSON.stringify(settings)], {
+    this.child = fork(fleetScript, [JSON.stringify(settings)], {
       execArgv: ['--import', 'jiti/register'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
@@ -96,6 +97,10 @@ export class Fleet {
     await client.connect()
     await client.query(fleetTables)
     return new Fleet(database, client)
+  }
+
+  get url(): string {
+    return this.#database.url
   }
 
   start(settings: Omit<FleetSettings, 'url'>): WorkerProcess {
