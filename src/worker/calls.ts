@@ -22,8 +22,11 @@ function batches(handler: Handler, ready: readonly Ready[]): Ready[][] {
   return list
 }
 
-/** Its last attempt a key has to itself, so that nobody is quarantined for what another one throws. */
+/**
+ * Its last attempt a key has to itself, also when earlier ones failed by a mark of their own: nobody is quarantined for what
+ * another one throws. One that never failed is not in its last attempt, but where there is only one.
+ */
 function limitOf({ batchMax }: Handler, { together, failures, job }: Ready): number {
-  if (together === null) return batchMax
-  return failures + 1 >= job.retry.attemptsMax ? 1 : Math.min(together, batchMax)
+  if (failures > 0 && failures + 1 >= job.retry.attemptsMax) return 1
+  return Math.min(together ?? batchMax, batchMax)
 }

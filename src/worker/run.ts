@@ -41,13 +41,16 @@ export function run(
   const over = outcome.then(() => {})
   // What the watch on time gives up is a failure of the key, though its handler may still be running.
   const givenUp = ports.running.begin(state, handler.job.timeoutMs, startedAt, over)
-  const ended = Promise.race([outcome, givenUp]).then((fallback) =>
-    entries.map((entry): Ended => {
+  const ended = Promise.race([outcome, givenUp]).then((fallback) => {
+    // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
+    const together = handler.many && fallback.kind === 'failure' ? { together: Math.ceil(entries.length / 2) } : {}
+    return entries.map((entry): Ended => {
       const settled = state.settled.has(entry.take)
-      const outcome = settled ? ({ kind: 'success' } as const) : (state.marks.get(entry.take) ?? fallback)
+      const marked: Outcome | undefined = settled ? { kind: 'success' } : state.marks.get(entry.take)
+      const outcome = marked ?? { ...fallback, ...together }
       return { entry, outcome, settled, chance, tookMs: ports.clock.now() - startedAt }
-    }),
-  )
+    })
+  })
   return { ended, over }
 }
 
@@ -73,8 +76,7 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
     if (isStopping(state.aborted)) return { kind: 'again', inMs: 0 }
     // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
     if (state.nobodys) return { kind: 'again', inMs: state.nobodys.inMs }
-    const together = handler.many ? Math.ceil(state.entries.length / 2) : undefined
-    return { kind: 'failure', error, ...(together ? { together } : {}) }
+    return { kind: 'failure', error }
   }
 }
 

@@ -70,6 +70,50 @@ test('halves share the slots there are: what finds none is given back and comes 
   expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 2 }])
 })
 
+test('a call that is given up after its timeout is halved like one that throws', async () => {
+  const { app, ear } = world.app()
+  const retry = { attempts: 3, delay: '1s', backoff: 'fixed' } as const
+  const job = app.job('thing.many', { key: 'int', pending, retry, timeout: '5s', sweep: { every: '1h' } })
+  const calls: number[][] = []
+  const handler = job.handleMany(async (ids) => {
+    calls.push([...ids].sort((a, b) => a - b))
+    if (ids.includes(3)) await new Promise(() => {})
+    await mark(ids)
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(1, 8)
+  await job.enqueueMany(range(1, 8))
+  await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1, 3_600_000)
+  expect(calls.filter((call) => call.includes(3)).map((call) => call.length)).toEqual([8, 4, 1])
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 7, 3_600_000)
+  expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 3 }])
+})
+
+test('a key that ctx.fail marked has its last attempt to itself, too: what its neighbour throws does not quarantine it', async () => {
+  const { app, ear } = world.app()
+  const retry = { attempts: 2, delay: '10s', backoff: 'fixed' } as const
+  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' } })
+  const calls: number[][] = []
+  const handler = job.handleMany(async (ids, ctx) => {
+    calls.push([...ids].sort((a, b) => a - b))
+    if (ids.includes(3)) throw new Error('3 is bad')
+    if (calls.length === 1) return ctx.fail(1, new Error('not today'))
+    await mark(ids)
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(1, 1)
+  await job.enqueue(1)
+  await world.until(() => ear.of('job.settled', { state: 'retrying' }).length === 1)
+  await add(2, 3)
+  // All come due at the same moment.
+  await world.query(`update regrow.ledger set retry_at = regrow.clock()`)
+  await job.enqueueMany([1, 2, 3])
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 2, 3_600_000)
+  await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1, 3_600_000)
+  expect(calls.slice(0, 3)).toEqual(expect.arrayContaining([[1], [1], [2, 3]]))
+  expect(await memory()).toEqual([{ key: '3', state: 'quarantined', failures: 2 }])
+})
+
 test('keys that never failed are not put beside those that did', async () => {
   const { app, ear } = world.app()
   const retry = { delay: '10s', backoff: 'fixed' } as const
