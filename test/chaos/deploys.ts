@@ -19,7 +19,9 @@ const tell = (line: string) =>
   console.log(`${String(Math.round((performance.now() - began) / 1_000)).padStart(4)} s  ${line}`)
 
 tell(`deploys: ${flags.seconds} s side by side, ${5 * flags.rate} rows a second, lease ${flags.lease} s`)
-const server = await startPostgres({ settings: { max_connections: 200, shared_buffers: '256MB' } })
+const server = await startPostgres({
+  settings: { max_connections: 200, shared_buffers: '256MB', fsync: false, full_page_writes: false },
+})
 const result = await deploy({
   url: await server.createDatabase('deploys'),
   sideBySideMs: flags.seconds * 1_000,

@@ -45,9 +45,15 @@ export function chaosJobs(app: App) {
   const options = { key: 'bigint', retry: { delay: '500ms', maxDelay: '2s' }, sweep: { every: '10s' } } as const
   return {
     many: app.job('many', { ...options, pending: sql`select id from rows where kind = 'many' and state = 'pending'` }),
-    one: app.job('one', { ...options, pending: sql`select id from rows where kind = 'one' and state = 'pending'` }),
+    // Limits, so that runs of single keys leave slots for the batches, which hold most of the rows.
+    one: app.job('one', {
+      ...options,
+      concurrency: 3,
+      pending: sql`select id from rows where kind = 'one' and state = 'pending'`,
+    }),
     round: app.job('round', {
       ...options,
+      concurrency: 2,
       pending: sql`select id, round as version from rows where kind = 'round' and state = 'pending'`,
     }),
   }
