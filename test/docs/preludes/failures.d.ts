@@ -1,0 +1,2 @@
+// Names that the fragments of docs/failures.md use.
+declare const app: import('regrow').App
