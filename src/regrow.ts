@@ -189,10 +189,10 @@ export function compose<Tx = Transaction>(
     quarantine: quarantine(operating),
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
     migrate: async () => (await connected()).store.migrate(),
-    close: async () => {
+    close: once(async () => {
       await (await opened.peek())?.queue.close()
       await (await connected.peek())?.store.close()
-    },
+    }),
     work: (choice = {}) => {
       registry.verify()
       const names = declared.map(({ name }) => name)
