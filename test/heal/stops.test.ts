@@ -118,4 +118,4 @@ test(`${stops} workers under load that get a SIGTERM leave no claim behind, and 
   await app.close()
   const effects = await pool.query(`select count(*)::int as all, count(distinct id)::int as keys from effects`)
   expect(effects.rows[0]).toEqual({ all: rows, keys: rows })
-}, 300_000)
+}, 600_000)
