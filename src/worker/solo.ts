@@ -22,8 +22,12 @@ export interface SoloPorts {
   readonly failed: (handler: Handler, error: unknown) => void
 }
 
-/** The least time for normal work between two of them, and before one that cannot be run now is looked at again. */
-const restMs = 1_000
+/** The least time for normal work between two turns of suspects. */
+const restMs = 200
+/** No further suspect begins in a turn that has lasted so long. */
+const turnMs = 1_000
+/** When a suspect is looked at again that another process may be running one beside. */
+const elsewhereMs = 1_000
 
 export class Solo {
   readonly #ports: SoloPorts
@@ -47,15 +51,13 @@ export class Solo {
     return this.#hold.signal
   }
 
-  /** Suspects of a job: one of them runs alone as soon as that may be, the others are hinted for later. */
+  /** Suspects of a job: they run alone, one after the other, as soon as that may be; or they are hinted for later. */
   async suspects(handler: Handler, hints: readonly PoppedHint[]): Promise<void> {
     const { clock, push } = this.#ports
     const busy = this.holding || this.#stopped.signal.aborted
-    const waitMs = busy ? restMs : Math.max(0, this.#restUntil - clock.now())
-    const [first, ...others] = hints
-    if (first && waitMs === 0) void this.#alone(handler, first)
-    const later = waitMs === 0 ? others : hints
-    if (later.length > 0) await push(later.map((hint) => ({ ...hint, delayMs: Math.max(waitMs, restMs) })))
+    const waitMs = busy ? elsewhereMs : Math.max(0, this.#restUntil - clock.now())
+    if (waitMs === 0) void this.#turn(handler, [...hints])
+    else await push(hints.map((hint) => ({ ...hint, delayMs: Math.max(waitMs, restMs) })))
   }
 
   /** Lets nobody begin; resolves when who waited has given back. */
@@ -64,29 +66,48 @@ export class Solo {
     await this.#waiting.catch(() => {})
   }
 
-  /** Claims a suspect, waits until nothing else runs, and runs it. */
-  async #alone(handler: Handler, hint: PoppedHint): Promise<void> {
-    const { clock, reserve, run, giveBack, push, failed } = this.#ports
+  /** Claims suspects one by one, waits until nothing else runs, and runs them; what is left over is hinted again. */
+  async #turn(handler: Handler, left: PoppedHint[]): Promise<void> {
+    const { clock, push, failed } = this.#ports
     const since = clock.now()
-    const later = () => push([{ ...hint, delayMs: restMs }])
-    let entry: Taken | undefined
+    let delayMs = 0
     this.#hold.abort()
     try {
-      entry = await reserve(handler, hint)
-      // Another process runs one of this job, or it is no longer what it was: the next look tells.
-      if (!entry) return void (await later())
-      this.#waiting = this.#emptied(entry)
-      if (await this.#waiting) await run(handler, hint, entry)
+      for (let until = Number.POSITIVE_INFINITY; left[0] && clock.now() < until; left.shift()) {
+        const begunAt = this.#stopped.signal.aborted ? null : await this.#alone(handler, left[0])
+        if (begunAt === null) {
+          delayMs = elsewhereMs
+          break
+        }
+        until = Math.min(until, begunAt + turnMs)
+      }
     } catch (error) {
       failed(handler, error)
+      delayMs = elsewhereMs
+    }
+    this.#hold = new AbortController()
+    // Fair to the others: they had to wait so long, now they have as much.
+    const now = clock.now()
+    this.#restUntil = now + Math.max(now - since, restMs)
+    const again = left.map((hint) => ({ ...hint, delayMs: Math.max(delayMs, this.#restUntil - now) }))
+    if (again.length > 0) await push(again)
+  }
+
+  /** When it began; null when it may not be run alone now: another process runs one of this job, or it has changed. */
+  async #alone(handler: Handler, hint: PoppedHint): Promise<number | null> {
+    const { clock, reserve, run, giveBack } = this.#ports
+    const entry = await reserve(handler, hint)
+    if (!entry) return null
+    try {
+      this.#waiting = this.#emptied(entry)
+      const empty = await this.#waiting
+      const begunAt = clock.now()
+      if (empty) await run(handler, hint, entry)
+      return begunAt
+    } catch (error) {
       // Whatever failed, it has not started: a claim that stays known would be held for ever (M31).
-      if (entry) await giveBack(entry).catch(() => {})
-      else await later()
-    } finally {
-      this.#hold = new AbortController()
-      // Fair to the others: they had to wait so long, now they have as much.
-      const now = clock.now()
-      this.#restUntil = now + Math.max(now - since, restMs)
+      await giveBack(entry).catch(() => {})
+      throw error
     }
   }
 

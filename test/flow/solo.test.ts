@@ -81,6 +81,20 @@ test('a suspect waits until nothing runs, has the process to itself, and then th
   expect(await world.query(`select * from regrow.ledger`)).toEqual([])
 })
 
+test('short suspects run one after the other while the process is empty, none beside another', async () => {
+  const { app, job, runs } = worker()
+  await world.work(app, { concurrency: 10 })
+  const ids = Array.from({ length: 40 }, (_, i) => `s${i}`)
+  await add(50, ...ids)
+  await suspect(...ids)
+  await job.enqueueMany(ids)
+  const from = world.clock.now()
+  await world.until(async () => (await left()) === 0)
+  expect(runs.map(({ beside }) => beside)).toEqual(ids.map(() => 0))
+  // Forty times 50 ms, and as long for others in between; a wait for each would take forty.
+  expect(world.clock.now() - from).toBeLessThan(8_000)
+})
+
 test('one process per job runs a suspect at a time; the other serves normal work meanwhile', async () => {
   const queue = world.queue()
   const [one, two] = [worker(queue), worker(queue)]
