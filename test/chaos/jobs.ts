@@ -16,9 +16,9 @@ export interface WorkerSettings {
 
 export type Kind = 'many' | 'one' | 'round'
 
-/** Every twentieth row runs alone, every four hundredth in rounds. */
-export const kindOf = (id: number): Kind => (id % 400 === 11 ? 'round' : id % 20 === 3 ? 'one' : 'many')
-export const kindInSql = `case when id % 400 = 11 then 'round' when id % 20 = 3 then 'one' else 'many' end`
+/** Every twentieth row runs alone, every eight hundredth in rounds. */
+export const kindOf = (id: number): Kind => (id % 800 === 11 ? 'round' : id % 20 === 3 ? 'one' : 'many')
+export const kindInSql = `case when id % 800 = 11 then 'round' when id % 20 = 3 then 'one' else 'many' end`
 
 /** How often a row in rounds runs. */
 export const rounds = 4
@@ -53,7 +53,7 @@ export function chaosJobs(app: App) {
     }),
     round: app.job('round', {
       ...options,
-      concurrency: 2,
+      concurrency: 3,
       pending: sql`select id, round as version from rows where kind = 'round' and state = 'pending'`,
     }),
   }

@@ -62,7 +62,7 @@ await app.close()
 
 const feeder = new Feeder(url, rows, new Seeded(seed))
 await feeder.before()
-const takesMs = { many: 140, one: 50, round: leaseMs / 2 }
+const takesMs = { many: 140, one: 50, round: leaseMs / 4 }
 const settings: WorkerSettings = { url, leaseMs, folder, concurrency: 10, batch: 100, takesMs }
 const crew = new Crew(fileURLToPath(new URL('./worker.ts', import.meta.url)))
 for (let place = 0; place < workers; place++) crew.add(settings)
