@@ -1,5 +1,5 @@
 // npm run deploys: two versions of an app side by side on a Postgres of their own, two minutes by default, under a steady
-// load; then it counts. `-- --seconds 120 --rate 50 --lease 3`
+// load; then it counts. `-- --seconds 120 --rate 20 --lease 3`
 import { startPostgres } from '../../scripts/services/index.mjs'
 import { deploy } from '../processes/deploy.ts'
 import { readFlags } from './flags.ts'
@@ -8,7 +8,7 @@ const flags = readFlags(process.argv.slice(2), {
   /** Both versions side by side; each of them is alone for a tenth of it, before and after. */
   seconds: 120,
   /** Rows per second of each of the five kinds. */
-  rate: 50,
+  rate: 20,
   /** Seconds. */
   lease: 3,
 })

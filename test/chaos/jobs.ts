@@ -48,7 +48,7 @@ export function chaosJobs(app: App) {
     // Limits, so that runs of single keys leave slots for the batches, which hold most of the rows.
     one: app.job('one', {
       ...options,
-      concurrency: 3,
+      concurrency: 5,
       pending: sql`select id from rows where kind = 'one' and state = 'pending'`,
     }),
     round: app.job('round', {

@@ -49,7 +49,7 @@ export interface DeployResult {
 }
 
 /** What is open may take as long at most when nothing comes in any more. */
-const drainMs = 60_000
+const drainMs = 120_000
 
 export async function deploy(options: DeployOptions): Promise<DeployResult> {
   const client = new pg.Client({ connectionString: options.url })
