@@ -8,7 +8,7 @@ let result: DeployResult
 
 beforeAll(async () => {
   database = await freshDatabase('deploy')
-  result = await deploy({ url: database.url, sideBySideMs: 2_000, aloneMs: 800, perSecond: 20, leaseMs: 2_000 })
+  result = await deploy({ url: database.url, sideBySideMs: 1_000, aloneMs: 500, perSecond: 20, leaseMs: 2_000 })
   console.log(JSON.stringify(result))
 }, 120_000)
 afterAll(() => database.drop())
@@ -24,7 +24,7 @@ test('hints of a job whose handler no live worker has wait in the queue, and nob
 
 test('a deploy over a rolling restart, two kills and a step back loses nothing and doubles nothing', () => {
   expect(result).toMatchObject({ lost: 0, doubled: 0, quarantined: 0, claimsLeft: 0, surprises: [] })
-  expect(result.fed).toBeGreaterThan(200)
+  expect(result.fed).toBeGreaterThan(100)
 })
 
 test('each version does what it has a handler and a query for', () => {
