@@ -117,9 +117,10 @@ export function compose<Tx = Transaction>(
   const events = new Events<EventMap>()
 
   const connected = once(() => options.store.open({ clock, leaseMs }))
+  const guarded = once(async () => guardedStore((await connected()).store, clock, random))
   const stored = once(async () => {
     registry.verify()
-    const store = guardedStore((await connected()).store, clock, random)
+    const store = await guarded()
     await store.prepare({ migrate: options.migrate ?? !isProduction() })
     return store
   })
@@ -188,7 +189,7 @@ export function compose<Tx = Transaction>(
     status: async () => status(await operating()),
     quarantine: quarantine(operating),
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
-    migrate: async () => (await connected()).store.migrate(),
+    migrate: async () => (await guarded()).migrate(),
     close: once(async () => {
       await (await opened.peek())?.queue.close()
       await (await connected.peek())?.store.close()

@@ -13,6 +13,8 @@ import type { Store } from './store.ts'
 const deadlineMs = 25_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
+/** About a minute. */
+const triesToMigrate = 20
 
 export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
   const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
@@ -22,6 +24,10 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
       { delayMs: 10, again: (error, tries) => isDeadlock(error) && tries < triesAfterDeadlock },
       () => withDeadline(clock, deadlineMs, what, work()),
     )
+  // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
+  // and tries again. It has no deadline: an index may take as long as it takes.
+  const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
+    retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
   const port = <T extends object>(name: string, methods: T): T =>
     new Proxy(methods, {
       get: (target, property) => {
@@ -39,6 +45,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),
+    prepare: (options) => givingWay(() => store.prepare(options)),
+    migrate: () => givingWay(() => store.migrate()),
     source: (job) => bisecting(port(`source of "${job.name}"`, store.source(job))),
   }
 }
@@ -61,6 +69,8 @@ function bisecting(source: Source): Source {
 }
 
 const isDeadlock = (error: unknown) => ['40P01', '40001'].includes(sqlState(error) ?? '')
+
+const isInTheWay = (error: unknown) => isDeadlock(error) || sqlState(error) === '55P03'
 
 /** Data errors (cast, division by zero), broken constraints, and a statement cancelled over its time limit. */
 const isKeysFault = (error: unknown) => /^(22|23)|^57014$/.test(sqlState(error) ?? '')

@@ -167,6 +167,22 @@ test('the schema is migrated under workers that go on, and new ones work beside 
   expect(await schema(url)).toBe(newestSchema)
 })
 
+test('a migration gives way to a transaction that holds a table, and is done when that ends', async () => {
+  const { url } = await databaseAt(oldestSchema)
+  const { app } = start(url)
+  const beside = start(url)
+  let migrating: Promise<unknown> | undefined
+  await beside.app.transaction(async (tx) => {
+    await tx.query('lock table regrow.ledger in access share mode')
+    migrating = app.migrate()
+    // The first try waits for the table, and everybody behind it; it is over after three seconds.
+    const waiting = `select 1 from pg_locks where not granted and relation = 'regrow.ledger'::regclass`
+    while ((await tx.query(waiting)).rows.length === 0);
+    while ((await tx.query(waiting)).rows.length > 0);
+  })
+  expect(await migrating).toEqual({ from: oldestSchema, to: newestSchema })
+})
+
 test('a schema two versions back is refused with the command that helps, and nothing is started', async () => {
   const { url } = await databaseAt(oldestSchema - 1)
   const { app } = start(url)

@@ -27,6 +27,8 @@ export async function migrate(db: SqlDatabase): Promise<{ from: number; to: numb
   if (present >= newestSchema) return { from: present, to: present }
   const work = async (tx: SqlExecutor) => {
     await tx.query(`select pg_advisory_xact_lock(${lockNumber})::text`)
+    // Whoever comes after a statement that waits for a table waits, too: it must not wait for a long transaction.
+    await tx.query(`set local lock_timeout = '3s'`)
     const from = await schemaVersion(tx)
     for (const migration of migrations.filter(({ version }) => version > from)) {
       for (const statement of migration.statements) await tx.query(statement)
