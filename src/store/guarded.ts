@@ -13,7 +13,7 @@ import type { Store } from './store.ts'
 const deadlineMs = 25_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
-/** About a minute. */
+/** A minute, or two when each try waits for a table. */
 const triesToMigrate = 20
 
 export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
