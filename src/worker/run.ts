@@ -36,7 +36,6 @@ export function run(
   const state: RunState = { entries, marks, settled: new Set(), ...none }
   for (const { take } of entries) ports.claims.watch(take, (reason) => abort(state, reason))
   const startedAt = ports.clock.now()
-  const chance = ports.random.float()
   const outcome = call(ports, handler, state)
   const over = outcome.then(() => {})
   // What the watch on time gives up is a failure of the key, though its handler may still be running.
@@ -44,11 +43,16 @@ export function run(
   const ended = Promise.race([outcome, givenUp]).then((fallback) => {
     // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
     const together = handler.many && fallback.kind === 'failure' ? { together: Math.ceil(entries.length / 2) } : {}
-    return entries.map((entry): Ended => {
+    const outcomes = entries.map(({ take }): Outcome => {
+      const marked: Outcome | undefined = state.settled.has(take) ? { kind: 'success' } : state.marks.get(take)
+      return marked ?? { ...fallback, ...together }
+    })
+    // Drawn for failures only: a success waits for nothing, and chance is dear.
+    const chance = outcomes.some(({ kind }) => kind === 'failure') ? ports.random.float() : 0
+    const tookMs = ports.clock.now() - startedAt
+    return entries.map((entry, i): Ended => {
       const settled = state.settled.has(entry.take)
-      const marked: Outcome | undefined = settled ? { kind: 'success' } : state.marks.get(entry.take)
-      const outcome = marked ?? { ...fallback, ...together }
-      return { entry, outcome, settled, chance, tookMs: ports.clock.now() - startedAt }
+      return { entry, outcome: outcomes[i] as Outcome, settled, chance, tookMs }
     })
   })
   return { ended, over }
