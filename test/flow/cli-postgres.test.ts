@@ -1,62 +1,27 @@
 // The command line on a real Postgres: each command as a child process, as a person or a deploy would call it.
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { QuarantinedKey, Status, SweepReport } from '../../src/index.ts'
-import { built, Project, type Running } from '../processes/cli.ts'
+import { Project } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
-import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { cliOnPostgres } from '../processes/cli-postgres.ts'
+import { freshDatabase } from '../services/database.ts'
 
-let database: FreshDatabase
-let client: pg.Client
-let project: Project
-
-beforeAll(async () => {
-  await built()
-  database = await freshDatabase('cli')
-  client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(cliTables)
-  project = new Project({ DATABASE_URL: database.url, TEST_STORE: database.url, REGROW_AUTHOR: 'ann' })
-  project.write('app.mjs', cliApp)
-  project.write('package.json', JSON.stringify({ type: 'module', regrow: { app: './app.mjs' } }))
-  expect(await project.json(['migrate'])).toMatchObject({ from: 0, to: expect.any(Number) })
-}, 180_000)
-afterAll(async () => {
-  project?.remove()
-  await client?.end()
-  await database?.drop()
+const on = cliOnPostgres({
+  name: 'cli',
+  tables: cliTables,
+  emptied: 'things, pairs, waits',
+  env: (url) => ({ DATABASE_URL: url, TEST_STORE: url, REGROW_AUTHOR: 'ann' }),
+  files: { 'app.mjs': cliApp, 'package.json': JSON.stringify({ type: 'module', regrow: { app: './app.mjs' } }) },
 })
-
-let worker: Running | undefined
-const started = async (...args: string[]) => {
-  worker = project.start('work', ...args)
-  await worker.says('working')
-  return worker
-}
-beforeEach(() =>
-  client.query(
-    'truncate things, pairs, waits, regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.audit, regrow.pauses',
-  ),
-)
-afterEach(async () => {
-  worker?.child.kill('SIGKILL')
-  await worker?.ended
-  worker = undefined
-})
-
-/** Asks the database until `text` returns true. */
-async function until(text: string): Promise<void> {
-  while ((await client.query(`select (${text}) as yes, pg_sleep(0.02)::text`)).rows[0]?.yes !== true);
-}
 
 describe('migrate', () => {
   test('says what it did, and the second time that nothing was to do', async () => {
     const fresh = await freshDatabase('cli_migrate')
     onTestFinished(fresh.drop)
-    const first = await project.run('migrate', '--store', fresh.url)
+    const first = await on.project.run('migrate', '--store', fresh.url)
     expect(first).toMatchObject({ code: 0, stderr: '' })
     expect(first.stdout).toMatch(/^postgres:\/\/\S+ \(--store\): migrated from version 0 to \d+\n$/)
-    const second = await project.run('migrate', '--store', fresh.url)
+    const second = await on.project.run('migrate', '--store', fresh.url)
     expect(second.stdout).toContain(': up to date, version')
   })
 
@@ -84,9 +49,9 @@ describe('migrate', () => {
 
 describe('work', () => {
   test('runs what is pending, and says so in one line', async () => {
-    await client.query(`insert into things (id) values ('a'), ('b')`)
-    const running = await started('--concurrency', '3')
-    await until(`select count(*) = 2 from things where state = 'done'`)
+    await on.client.query(`insert into things (id) values ('a'), ('b')`)
+    const running = await on.started('--concurrency', '3')
+    await on.until(`select count(*) = 2 from things where state = 'done'`)
     running.child.kill('SIGTERM')
     const { code, stdout } = await running.ended
     expect(code).toBe(0)
@@ -96,44 +61,48 @@ describe('work', () => {
   })
 
   test('the first signal lets a running handler end; nothing is left behind', async () => {
-    await client.query(`insert into waits (id) values ('w')`)
-    const running = await started()
+    await on.client.query(`insert into waits (id) values ('w')`)
+    const running = await on.started()
     await running.says('waiting for w')
     running.child.kill('SIGTERM')
     await running.says('SIGTERM: stopping')
-    await client.query(`update waits set go = true`)
+    await on.client.query(`update waits set go = true`)
     expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('stopped') })
-    expect((await client.query('select state from waits')).rows).toEqual([{ state: 'done' }])
-    expect((await client.query('select 1 from regrow.ledger union all select 1 from regrow.workers')).rows).toEqual([])
+    expect((await on.client.query('select state from waits')).rows).toEqual([{ state: 'done' }])
+    expect((await on.client.query('select 1 from regrow.ledger union all select 1 from regrow.workers')).rows).toEqual(
+      [],
+    )
   })
 
   test('the second signal ends it at once; the key is given back uncounted, and runs elsewhere', async () => {
-    await client.query(`insert into waits (id) values ('w')`)
-    const running = await started()
+    await on.client.query(`insert into waits (id) values ('w')`)
+    const running = await on.started()
     await running.says('waiting for w')
     running.child.kill('SIGINT')
     await running.says('SIGINT: stopping')
     running.child.kill('SIGTERM')
     expect(await running.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('given back') })
-    expect((await client.query('select 1 from regrow.ledger union all select 1 from regrow.workers')).rows).toEqual([])
-    await client.query(`update waits set go = true`)
-    const next = await started()
-    await project.json(['sweep', 'wait.long'])
-    await until(`select state = 'done' from waits`)
+    expect((await on.client.query('select 1 from regrow.ledger union all select 1 from regrow.workers')).rows).toEqual(
+      [],
+    )
+    await on.client.query(`update waits set go = true`)
+    const next = await on.started()
+    await on.project.json(['sweep', 'wait.long'])
+    await on.until(`select state = 'done' from waits`)
     next.child.kill('SIGTERM')
     expect((await next.ended).code).toBe(0)
   })
 
   test('a rejected promise that nobody waits for does not end it', async () => {
-    project.write(
+    on.project.write(
       'loose.mjs',
       `export { app } from './app.mjs'\nimport { mail } from './app.mjs'\nexport const handlers = []\nvoid mail\nsetTimeout(() => { void Promise.reject(new Error('loose end')) }, 100)`,
     )
-    const running = await started('--app', 'loose.mjs')
+    const running = await on.started('--app', 'loose.mjs')
     await running.says('loose end')
-    await client.query(`insert into things (id) values ('a')`)
-    await project.run('enqueue', 'thing.make', 'a')
-    await until(`select state = 'done' from things`)
+    await on.client.query(`insert into things (id) values ('a')`)
+    await on.project.run('enqueue', 'thing.make', 'a')
+    await on.until(`select state = 'done' from things`)
     running.child.kill('SIGTERM')
     expect((await running.ended).code).toBe(0)
   })
@@ -151,53 +120,53 @@ describe('work', () => {
   })
 
   test('handlers may be in a module of their own; a module without any is refused', async () => {
-    project.write(
+    on.project.write(
       'apart.ts',
       `import { regrow } from 'regrow'\nimport { postgres } from 'regrow/postgres'\nimport { z } from 'zod'\n
        export const app = regrow({ store: postgres(process.env.TEST_STORE) })
        export const ping = app.job('ping', { input: z.object({ n: z.number() }) })`,
     )
-    project.write(
+    on.project.write(
       'apart-worker.ts',
       `import { app, ping } from './apart.ts'\nexport default { app, handlers: [ping.handle(({ n }) => console.log('pong ' + n))] }`,
     )
-    expect(await project.run('work', '--app', 'apart.ts')).toMatchObject({
+    expect(await on.project.run('work', '--app', 'apart.ts')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('apart.ts has no handlers'),
     })
-    const running = await started('--app', 'apart-worker.ts')
-    await project.json(['enqueue', 'ping', '{"n":7}', '--app', 'apart.ts'])
+    const running = await on.started('--app', 'apart-worker.ts')
+    await on.project.json(['enqueue', 'ping', '{"n":7}', '--app', 'apart.ts'])
     await running.says('pong 7')
   })
 })
 
 describe('enqueue', () => {
   test('a key of each kind, and an input, reach a running worker', async () => {
-    const running = await started()
-    await client.query(`insert into things (id) values ('-1'); insert into pairs values (1, 'x y')`)
-    expect(await project.run('enqueue', 'thing.make', '--', '-1')).toEqual({
+    const running = await on.started()
+    await on.client.query(`insert into things (id) values ('-1'); insert into pairs values (1, 'x y')`)
+    expect(await on.project.run('enqueue', 'thing.make', '--', '-1')).toEqual({
       code: 0,
       stdout: 'thing.make -1: enqueued\n',
       stderr: '',
     })
-    await project.json(['enqueue', 'pair.join', '{"a":1,"b":"x y"}'])
-    const { keys } = await project.json<{ keys: string[] }>(['enqueue', 'mail.send', '{"to":"bob"}'])
+    await on.project.json(['enqueue', 'pair.join', '{"a":1,"b":"x y"}'])
+    const { keys } = await on.project.json<{ keys: string[] }>(['enqueue', 'mail.send', '{"to":"bob"}'])
     expect(keys).toHaveLength(1)
     await running.says('mailed bob')
-    await until(`select state = 'done' and not exists (select 1 from pairs) from things`)
+    await on.until(`select state = 'done' and not exists (select 1 from pairs) from things`)
   })
 
   test('--in, --at and --jitter are stored or drawn', async () => {
-    await project.json(['enqueue', 'mail.send', '{"to":"a"}', '--in', '2h'])
-    await project.json(['enqueue', 'mail.send', '{"to":"b"}', '--at', '2040-01-01T00:00:00+01:00'])
-    await project.json(['enqueue', 'mail.send', '{"to":"c"}', '--jitter', '5m..30m'])
-    const { rows } = await client.query(
+    await on.project.json(['enqueue', 'mail.send', '{"to":"a"}', '--in', '2h'])
+    await on.project.json(['enqueue', 'mail.send', '{"to":"b"}', '--at', '2040-01-01T00:00:00+01:00'])
+    await on.project.json(['enqueue', 'mail.send', '{"to":"c"}', '--jitter', '5m..30m'])
+    const { rows } = await on.client.query(
       `select input ->> 'to' as to, round(extract(epoch from run_at - clock_timestamp()) / 3600)::int as hours,
        extract(epoch from run_at)::float8 as at from regrow.intents order by 1`,
     )
     expect(rows.map(({ hours }) => hours)).toEqual([2, expect.any(Number), null])
     expect(rows[1].at).toBe(Date.parse('2039-12-31T23:00:00Z') / 1000)
-    const { jobs } = await project.json<Status>(['status'])
+    const { jobs } = await on.project.json<Status>(['status'])
     expect(jobs.find(({ job }) => job === 'mail.send')).toMatchObject({ intents: 3 })
   })
 
@@ -211,31 +180,31 @@ describe('enqueue', () => {
     [['mail.send', '{"to":"a"}', '--in', 'soon'], '`in` is "soon"', "'250ms'"],
     [['mail.send', '{"to":"a"}', '--jitter', '5m..1m'], '`jitter` ends', 'shorter one first'],
   ])('%j is refused, and nothing is stored', async (args, found, cure) => {
-    const { code, stdout, stderr } = await project.run('enqueue', ...args)
+    const { code, stdout, stderr } = await on.project.run('enqueue', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(found)
     expect(stderr).toContain(cure)
-    expect((await client.query('select 1 from regrow.intents')).rows).toEqual([])
+    expect((await on.client.query('select 1 from regrow.intents')).rows).toEqual([])
   })
 })
 
 describe('status and sweep', () => {
   test('status shows what stands, people and machines alike, without the password', async () => {
-    await client.query(`insert into things (id, broken) values ('a', true)`)
-    await started()
-    await until(`exists (select 1 from regrow.ledger where state = 'quarantined')`)
-    await client.query(
+    await on.client.query(`insert into things (id, broken) values ('a', true)`)
+    await on.started()
+    await on.until(`exists (select 1 from regrow.ledger where state = 'quarantined')`)
+    await on.client.query(
       `insert into regrow.pauses values ('mail.send', 'provider is down', 'bob', now() - interval '2 hours')`,
     )
-    const { code, stdout } = await project.run('status')
+    const { code, stdout } = await on.project.run('status')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^store postgres:\/\/\S+ \(DATABASE_URL\), queue postgres\n/)
     expect(stdout).toMatch(/thing\.make +0 +0 +1 +0 +0 +1 +in \d/)
     expect(stdout).toMatch(/! mail\.send was paused 2h.* ago by bob: provider is down/)
     expect(stdout).toContain('! thing.make: 1 in quarantine')
-    const password = new URL(database.url).password
+    const password = new URL(on.url).password
     if (password) expect(stdout).not.toContain(password)
-    const document = await project.json<Status>(['status'])
+    const document = await on.project.json<Status>(['status'])
     expect(document.jobs.map(({ job, quarantined }) => [job, quarantined])).toEqual([
       ['mail.send', 0],
       ['pair.join', 0],
@@ -248,28 +217,28 @@ describe('status and sweep', () => {
   })
 
   test('sweep --dry-run only tells; sweep pushes; a worker that starts later runs what it pushed', async () => {
-    await client.query(`insert into things (id) select 'k' || n from generate_series(1, 12) n`)
-    const dry = await project.run('sweep', '--all', '--dry-run')
+    await on.client.query(`insert into things (id) select 'k' || n from generate_series(1, 12) n`)
+    const dry = await on.project.run('sweep', '--all', '--dry-run')
     expect(dry.code).toBe(0)
     expect(dry.stdout).toMatch(/thing\.make +12 +12 +0 +12 /)
     expect(dry.stdout).toContain('thing.make: k1, k10, k11, k12, k2')
-    expect((await client.query('select 1 from regrow.sweeps')).rows).toEqual([])
-    const { sweeps } = await project.json<{ sweeps: SweepReport[] }>(['sweep', 'thing.make'])
+    expect((await on.client.query('select 1 from regrow.sweeps')).rows).toEqual([])
+    const { sweeps } = await on.project.json<{ sweeps: SweepReport[] }>(['sweep', 'thing.make'])
     expect(sweeps).toMatchObject([{ job: 'thing.make', seen: 12, pushed: 12, finished: true, error: null }])
-    expect(await project.json(['sweep', 'thing.make', '--dry-run'])).toMatchObject({
+    expect(await on.project.json(['sweep', 'thing.make', '--dry-run'])).toMatchObject({
       sweeps: [{ eligible: 12, pushed: 0 }],
     })
-    await started()
-    await until(`select count(*) = 12 from things where state = 'done'`)
+    await on.started()
+    await on.until(`select count(*) = 12 from things where state = 'done'`)
   })
 
   test('a broken query is told, and the exit code is 1; an unknown job gets a guess', async () => {
-    await client.query('alter table pairs rename to other')
-    const { code, stdout } = await project.run('sweep', '--all')
-    await client.query('alter table other rename to pairs')
+    await on.client.query('alter table pairs rename to other')
+    const { code, stdout } = await on.project.run('sweep', '--all')
+    await on.client.query('alter table other rename to pairs')
     expect(code).toBe(1)
     expect(stdout).toContain('! pair.join: the pending query cannot be run: relation "pairs" does not exist')
-    expect(await project.run('sweep', 'pair.jion')).toMatchObject({
+    expect(await on.project.run('sweep', 'pair.jion')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean "pair.join"?'),
     })
@@ -278,68 +247,68 @@ describe('status and sweep', () => {
 
 describe('quarantine', () => {
   test('what failed is listed and shown without secrets; released, it runs again', async () => {
-    await client.query(`insert into things (id, broken) values ('a', true)`)
-    const running = await started()
+    await on.client.query(`insert into things (id, broken) values ('a', true)`)
+    const running = await on.started()
     await running.says('thing.make a is in quarantine')
-    const list = await project.run('quarantine', 'list')
+    const list = await on.project.run('quarantine', 'list')
     expect(list.stdout).toMatch(/thing\.make +a +1 +0 .*it is broken: password=\[redacted\]/)
-    const shown = await project.run('quarantine', 'show', 'thing.make', 'a')
+    const shown = await on.project.run('quarantine', 'show', 'thing.make', 'a')
     expect(shown.stdout).toMatch(/failures +1\n/)
     expect(shown.stdout).toContain('Error: it is broken: password=[redacted]\n    at ')
-    await client.query(`update things set broken = false`)
-    expect(await project.run('quarantine', 'release', 'thing.make', 'a')).toEqual({
+    await on.client.query(`update things set broken = false`)
+    expect(await on.project.run('quarantine', 'release', 'thing.make', 'a')).toEqual({
       code: 0,
       stdout: 'Released 1 key of thing.make.\n',
       stderr: '',
     })
-    await until(`select state = 'done' from things`)
-    expect(await project.json(['quarantine', 'list'])).toEqual({ keys: [], next: null })
-    expect((await client.query('select author, action, job from regrow.audit')).rows).toEqual([
+    await on.until(`select state = 'done' from things`)
+    expect(await on.project.json(['quarantine', 'list'])).toEqual({ keys: [], next: null })
+    expect((await on.client.query('select author, action, job from regrow.audit')).rows).toEqual([
       { author: 'ann', action: 'quarantine.release', job: 'thing.make' },
     ])
   })
 
   test('an intent is dropped for good; a row of the user is not, and the message says what to do', async () => {
-    await client.query(`insert into things (id, broken) values ('a', true)`)
-    const running = await started()
-    const { keys } = await project.json<{ keys: [string] }>(['enqueue', 'mail.send', '{"to":"bad one"}'])
+    await on.client.query(`insert into things (id, broken) values ('a', true)`)
+    const running = await on.started()
+    const { keys } = await on.project.json<{ keys: [string] }>(['enqueue', 'mail.send', '{"to":"bad one"}'])
     await running.says(`mail.send ${keys[0]} is in quarantine`)
     await running.says('thing.make a is in quarantine')
-    expect(await project.json(['quarantine', 'show', 'mail.send', keys[0]])).toMatchObject({
+    expect(await on.project.json(['quarantine', 'show', 'mail.send', keys[0]])).toMatchObject({
       intent: { input: expect.stringContaining('bad one') },
     })
-    expect(await project.run('quarantine', 'drop', 'thing.make', 'a')).toMatchObject({
+    expect(await on.project.run('quarantine', 'drop', 'thing.make', 'a')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Change the row so that the pending query no longer returns it'),
     })
-    expect(await project.json(['quarantine', 'drop', 'mail.send', keys[0]])).toEqual({
+    expect(await on.project.json(['quarantine', 'drop', 'mail.send', keys[0]])).toEqual({
       job: 'mail.send',
       dropped: [keys[0]],
       missing: [],
     })
-    expect((await client.query('select 1 from regrow.intents')).rows).toEqual([])
-    expect(await project.run('quarantine', 'drop', 'mail.send', keys[0])).toMatchObject({
+    expect((await on.client.query('select 1 from regrow.intents')).rows).toEqual([])
+    expect(await on.project.run('quarantine', 'drop', 'mail.send', keys[0])).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('Not in quarantine'),
     })
-    expect(await project.run('quarantine', 'show', 'mail.send', keys[0])).toMatchObject({ code: 1 })
+    expect(await on.project.run('quarantine', 'show', 'mail.send', keys[0])).toMatchObject({ code: 1 })
   })
 
   test('pages are walked with --after; --all releases the rest; a misspelt job gets a guess', async () => {
-    await client.query(
+    await on.client.query(
       `insert into regrow.ledger (job, key, state) select 'thing.make', 'k' || n, 'quarantined' from generate_series(1, 7) n`,
     )
     type Page = { keys: QuarantinedKey[]; next: string | null }
-    const first = await project.json<Page>(['quarantine', 'list', '--job', 'thing.make', '--limit', '5'])
-    const second = await project.json<Page>(['quarantine', 'list', '--after', first.next as string])
+    const first = await on.project.json<Page>(['quarantine', 'list', '--job', 'thing.make', '--limit', '5'])
+    const second = await on.project.json<Page>(['quarantine', 'list', '--after', first.next as string])
     expect([...first.keys, ...second.keys].map(({ key }) => key)).toEqual(['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7'])
     expect(second.next).toBeNull()
-    expect(await project.run('quarantine', 'list', '--job', 'thing.mkae')).toMatchObject({
+    expect(await on.project.run('quarantine', 'list', '--job', 'thing.mkae')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Did you mean "thing.make"?'),
     })
-    const { released } = await project.json<{ released: string[] }>(['quarantine', 'release', 'thing.make', '--all'])
+    const { released } = await on.project.json<{ released: string[] }>(['quarantine', 'release', 'thing.make', '--all'])
     expect(released).toHaveLength(7)
-    expect((await client.query('select 1 from regrow.ledger')).rows).toEqual([])
+    expect((await on.client.query('select 1 from regrow.ledger')).rows).toEqual([])
   })
 })

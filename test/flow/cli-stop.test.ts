@@ -1,11 +1,9 @@
 // How `regrow work` ends, as real processes on a real Postgres: signals, handlers that ignore them, and a worker that asks
 // to be started anew.
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Status } from '../../src/index.ts'
-import { built, Project, type Running } from '../processes/cli.ts'
-import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { cliOnPostgres } from '../processes/cli-postgres.ts'
 
 const inside = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)))
 
@@ -71,59 +69,26 @@ app.job('quick', {
 })
 `
 
-let database: FreshDatabase
-let client: pg.Client
-let project: Project
-
-beforeAll(async () => {
-  await built()
-  database = await freshDatabase('cli_stop')
-  client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  await client.query(
-    `create table things (id text primary key, job text, state text not null default 'pending', go boolean not null default false)`,
-  )
-  project = new Project({ DATABASE_URL: database.url })
-  project.write('fast.mjs', fastApp)
-  project.write('plain.mjs', plainApp)
-  project.write('package.json', JSON.stringify({ type: 'module', regrow: { app: './plain.mjs' } }))
-  await project.json(['migrate'])
-}, 180_000)
-afterAll(async () => {
-  project?.remove()
-  await client?.end()
-  await database?.drop()
+const on = cliOnPostgres({
+  name: 'cli_stop',
+  tables: `create table things (id text primary key, job text, state text not null default 'pending', go boolean not null default false)`,
+  emptied: 'things',
+  env: (url) => ({ DATABASE_URL: url }),
+  files: {
+    'fast.mjs': fastApp,
+    'plain.mjs': plainApp,
+    'package.json': JSON.stringify({ type: 'module', regrow: { app: './plain.mjs' } }),
+  },
 })
 
-let worker: Running | undefined
-const started = async (...args: string[]) => {
-  worker = project.start('work', ...args)
-  await worker.says('working')
-  return worker
-}
-beforeEach(() =>
-  client.query(
-    'truncate things, regrow.ledger, regrow.workers, regrow.sweeps, regrow.hints, regrow.audit, regrow.pauses',
-  ),
-)
-afterEach(async () => {
-  worker?.child.kill('SIGKILL')
-  await worker?.ended
-  worker = undefined
-})
-
-/** Asks the database until `text` returns true. */
-async function until(text: string): Promise<void> {
-  while ((await client.query(`select (${text}) as yes, pg_sleep(0.02)::text`)).rows[0]?.yes !== true);
-}
 const add = (job: string, ...ids: string[]) =>
-  client.query(`insert into things (id, job) select unnest($1::text[]), $2`, [ids, job])
-const rows = async (text: string) => (await client.query(text)).rows
+  on.client.query(`insert into things (id, job) select unnest($1::text[]), $2`, [ids, job])
+const rows = async (text: string) => (await on.client.query(text)).rows
 
 describe('a handler that ignores its signal and holds its transaction', () => {
   test('the second signal ends the worker at once: given back, nothing counted, exit code 1; a third changes nothing', async () => {
     await add('deaf', 'a')
-    const running = await started('--grace', '10m')
+    const running = await on.started('--grace', '10m')
     await running.says('deaf to all for a')
     running.child.kill('SIGTERM')
     await running.says('SIGTERM: stopping; what runs may take 10m to end')
@@ -141,7 +106,7 @@ describe('a handler that ignores its signal and holds its transaction', () => {
 
   test('the end of the grace ends it too: given back, nothing counted, exit code 0', async () => {
     await add('deaf', 'a')
-    const running = await started('--grace', '200ms')
+    const running = await on.started('--grace', '200ms')
     await running.says('deaf to all for a')
     const at = performance.now()
     running.child.kill('SIGTERM')
@@ -156,11 +121,11 @@ describe('half of the slots are stuck', () => {
   test('the worker says why and stops by itself: what runs may end, exit code 3', async () => {
     await add('hang', 'stuck')
     await add('wait', 'w')
-    const running = await started('--app', 'fast.mjs', '--concurrency', '2', '--grace', '20m')
+    const running = await on.started('--app', 'fast.mjs', '--concurrency', '2', '--grace', '20m')
     await running.says('hanging on stuck')
     await running.says('waiting for w')
     await running.says('1 of 2 slots are stuck')
-    await client.query('update things set go = true')
+    await on.client.query('update things set go = true')
     const { code, stderr } = await running.ended
     expect(code).toBe(3)
     expect(stderr).toContain('hang stuck did not end after its timeout; its slot is stuck')
@@ -178,26 +143,26 @@ describe('half of the slots are stuck', () => {
   test('a signal while it stops for that makes it an ordinary stop', async () => {
     await add('hang', 'stuck')
     await add('wait', 'w')
-    const running = await started('--app', 'fast.mjs', '--concurrency', '2', '--grace', '20m')
+    const running = await on.started('--app', 'fast.mjs', '--concurrency', '2', '--grace', '20m')
     await running.says('waiting for w')
     await running.says('1 of 2 slots are stuck')
     running.child.kill('SIGTERM')
     await running.says('SIGTERM: stopping')
-    await client.query('update things set go = true')
+    await on.client.query('update things set go = true')
     expect((await running.ended).code).toBe(0)
     expect(await rows(`select state from things where id = 'w'`)).toEqual([{ state: 'done' }])
   })
 
   test('fewer are shown by `regrow status`, and the worker goes on', async () => {
     await add('hang', 'stuck')
-    const running = await started('--app', 'fast.mjs', '--concurrency', '3')
+    const running = await on.started('--app', 'fast.mjs', '--concurrency', '3')
     await running.says('its slot is stuck')
-    await until('select stuck = 1 from regrow.workers')
-    const status = await project.run('status')
+    await on.until('select stuck = 1 from regrow.workers')
+    const status = await on.project.run('status')
     expect(status.stdout).toMatch(/worker +pid +running +stuck +started/)
     expect(status.stdout).toMatch(new RegExp(` ${running.child.pid} +0 +1 `))
     expect(status.stdout).toContain(`pid ${running.child.pid}: 1 slot is stuck in handlers that did not end`)
-    expect((await project.json<Status>(['status'])).workers).toMatchObject([{ stuck: 1 }])
+    expect((await on.project.json<Status>(['status'])).workers).toMatchObject([{ stuck: 1 }])
     running.child.kill('SIGTERM')
     expect((await running.ended).code).toBe(0)
   })
@@ -207,8 +172,8 @@ describe('--only and --except', () => {
   test('a worker serves the jobs that were named', async () => {
     await add('deaf', 'a')
     await add('quick', 'b')
-    const running = await started('--except', 'deaf')
-    await until(`select state = 'done' from things where id = 'b'`)
+    const running = await on.started('--except', 'deaf')
+    await on.until(`select state = 'done' from things where id = 'b'`)
     expect(await rows('select job from regrow.sweeps')).toEqual([{ job: 'quick' }])
     expect(await rows(`select jsonb_object_keys(jobs) as job from regrow.workers`)).toEqual([{ job: 'quick' }])
     running.child.kill('SIGTERM')
@@ -221,7 +186,7 @@ describe('--only and --except', () => {
     [['--except', 'quick,deaf'], '`except` leaves no job'],
     [['--only', ','], '`only` leaves no job'],
   ])('%j is refused with exit code 2', async (args, sentence) => {
-    const { code, stdout, stderr } = await project.run('work', ...args)
+    const { code, stdout, stderr } = await on.project.run('work', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(sentence)
   })
