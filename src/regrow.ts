@@ -21,12 +21,13 @@ import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
 import { type Status, status } from './operate/status.ts'
+import { Canary } from './queue/canary.ts'
+import { FallbackQueue } from './queue/fallback.ts'
 import { lateDoor, pushDoor } from './queue/push.ts'
 import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
-import { freeLoop } from './sweep/free.ts'
+import { sweepLoops } from './sweep/loops.ts'
 import { type SweepOptions, type SweepReport, sweepOnDemand } from './sweep/on-demand.ts'
-import { sweepLoop } from './sweep/turn.ts'
 import type { SlotReport } from './worker/slots.ts'
 import { stop } from './worker/stop.ts'
 import { Worker } from './worker/worker.ts'
@@ -126,7 +127,16 @@ export function compose<Tx = Transaction>(
   })
   const opened = once(async () => {
     const store = await stored()
-    const queue = (await options.queue?.open({ clock })) ?? (await connected()).defaultQueue()
+    const real = (await options.queue?.open({ clock })) ?? (await connected()).defaultQueue()
+    const canary = new Canary()
+    const queue = new FallbackQueue(canary.watch(real), clock, {
+      down: (error) => events.emit('queue.down', { queue: real.name, error }),
+      up: async (downMs, thrownAway) => {
+        events.emit('queue.up', { queue: real.name, downMs, thrownAway })
+        // What this process hinted meanwhile was in its memory only.
+        await store.sweeps.makeDue(names(registry.jobs()), { anew: true })
+      },
+    })
     const sources = new Map<Job, Source>()
     const source = (job: Job) => {
       const made = sources.get(job) ?? store.source(job)
@@ -134,7 +144,13 @@ export function compose<Tx = Transaction>(
       return made
     }
     const push = pushDoor(queue, events, clock)
-    return { store: { ...store, transaction: hintingAfterCommit(store.transaction, push) }, queue, source, push }
+    return {
+      store: { ...store, transaction: hintingAfterCommit(store.transaction, push) },
+      queue,
+      canary,
+      source,
+      push,
+    }
   })
   // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
   const enqueuing: EnqueuePorts = {
@@ -196,42 +212,41 @@ export function compose<Tx = Transaction>(
     }),
     work: (choice = {}) => {
       registry.verify()
-      const names = declared.map(({ name }) => name)
-      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], names)
+      const known = declared.map(({ name }) => name)
+      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], known)
       const leaving = new AbortController()
       const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving.signal }
       const open = retry(clock, random, opening, opened)
-      const started = open.then(({ store, queue, source, push }) => {
+      const started = open.then(({ store, queue, canary, source, push }) => {
         const { promise: registered, resolve } = pledge()
         const worker = new Worker(
           { clock, random, events, store, source, queue, push },
           { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts(), registered: resolve },
         )
-        const sweeping = {
+        const { host, pid } = whereabouts()
+        const lower = sweepLoops({
+          ...store,
           clock,
           random,
           events,
           push,
           source,
-          sweeps: store.sweeps,
-          ledger: store.ledger,
-          audits: store.audits,
-        }
-        const watchdog = new Watchdog(
-          [
-            ...worker.loops(),
-            freeLoop({ ...sweeping, workers: store.workers, leaseMs }),
-            sweepLoop({
-              ...sweeping,
-              jobs: handlers.map(({ job }) => job),
-              holder: () => worker.claims.holder,
-              mayBegin: () => worker.sure(),
-              emptyQueue: !queue.shared,
-            }),
-          ],
+          queue,
+          canary,
+          leaseMs,
+          concurrency: choice.concurrency ?? 10,
+          by: `${host}:${pid}`,
+          jobs: handlers.map(({ job }) => job),
+          holder: () => worker.claims.holder,
+          mayBegin: () => worker.sure(),
+          sweepNow: () => watchdog.wake('sweep'),
+        })
+        const watchdog: Watchdog = new Watchdog(
+          [...worker.loops(), ...lower, queue.probing()],
           { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
           (loop) => events.emit('loop.stalled', { loop }),
         )
+        canary.onSuspicion = () => watchdog.wake('canary')
         watchdog.start()
         return { worker, watchdog, registered }
       })
@@ -258,6 +273,8 @@ export function compose<Tx = Transaction>(
     },
   }
 }
+
+const names = (jobs: readonly Job[]) => jobs.map(({ name }) => name)
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
 const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {

@@ -30,6 +30,8 @@ export interface CommonOptions {
     every?: Duration
     /** Defaults to none. */
     jitter?: Duration
+    /** An http(s) address that is called after each sweep that succeeded: a dead man's switch. Defaults to none. */
+    heartbeat?: string
   }
 }
 

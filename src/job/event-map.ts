@@ -23,10 +23,22 @@ export interface EventMap {
   /** A popped hint started nothing. */
   'hint.refused': { job: string; key: string; why: Verdict }
   /** Hints that the queue did not take; the rows are still there, the sweep will find them. */
-  'hint.dropped': { count: number; why: 'full' | 'queue' | 'foreign'; error: unknown }
+  'hint.dropped': { count: number; why: 'full' | 'memory' | 'queue' | 'foreign'; error: unknown }
   /** A sweep's turn ended. `finished` is false when it will go on at its cursor. */
   'sweep.passed': { job: string; seen: number; pushed: number; held: number; finished: boolean; tookMs: number }
   'sweep.failed': { job: string; error: unknown }
+  /** The queue was lost or rolled back, and this process was the one to declare it: every sweep begins a new pass. */
+  'queue.lost': { queue: string; how: 'missing' | 'foreign' | 'behind'; epoch: number }
+  /** The queue has grown back: the first pass of every job since the loss is over. */
+  'queue.healed': { epoch: number; pushed: number; tookMs: number }
+  /** The queue does not answer: memory stands in, and this process sweeps for itself. */
+  'queue.down': { queue: string; error: unknown }
+  /** It answers again; hints in this process's memory were thrown away, the sweep brings them. */
+  'queue.up': { queue: string; downMs: number; thrownAway: number }
+  /** A pause ran out: its job is swept anew. */
+  'pause.over': { job: string }
+  /** The heartbeat URL of a job's sweep could not be called. */
+  'heartbeat.failed': { job: string; error: unknown }
   /** What the ledger remembered of keys that are long not pending was forgotten; `kept` wait for the next audit. */
   'ledger.audited': { job: string; forgotten: number; kept: number }
   /** Claims of dead workers were released. */

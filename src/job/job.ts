@@ -23,6 +23,8 @@ export interface Job {
   readonly uniqueUntil: 'start' | 'success'
   readonly sweepEveryMs: number
   readonly sweepJitterMs: number
+  /** An address that is called after each sweep that succeeded; null: none. It may be a secret. */
+  readonly heartbeat: string | null
 }
 
 /** What `app.job` was given, before anything is known of it. */
@@ -82,7 +84,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
     return {}
   }
   const sweep = group(options.sweep, 'sweep', "{ every: '1m' }")
-  mistakes.push(...unknownOptions(sweep, ['every', 'jitter'], `${where}, \`sweep\``))
+  mistakes.push(...unknownOptions(sweep, ['every', 'jitter', 'heartbeat'], `${where}, \`sweep\``))
 
   const pending = options.pending as Pending<never> | undefined
   const custom = pending && isCustomPending(pending) ? pending : null
@@ -100,6 +102,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
       uniqueUntil: options.uniqueUntil ?? 'start',
       sweepEveryMs: duration(sweep.every, 'sweep.every', 60_000),
       sweepJitterMs: duration(sweep.jitter, 'sweep.jitter', 0),
+      heartbeat: readHeartbeat(sweep.heartbeat, wrong),
     },
   }
 }
@@ -130,6 +133,14 @@ function readShape(key: unknown, wrong: (sentence: string) => void): KeyShape {
   if (types.length > 0 && types.every((type) => keyTypes.includes(type as string))) return key as KeyShape
   wrong(`\`key\` is ${JSON.stringify(key)}; expected 'text', 'int', 'bigint', 'uuid', or an object of these`)
   return 'text'
+}
+
+/** The address itself is not repeated: it may be a secret. */
+function readHeartbeat(url: unknown, wrong: (sentence: string) => void): string | null {
+  if (url === undefined) return null
+  if (typeof url === 'string' && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  wrong('`sweep.heartbeat` is no address; expected https://… or http://…')
+  return null
 }
 
 function isSchema(value: unknown): value is StandardSchemaV1 {

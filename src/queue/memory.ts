@@ -2,8 +2,9 @@
 // Per job two lanes (fresh, swept), each with its due hints in order and a heap of delayed ones.
 import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
+import { difference, type Mark } from '../base/mark.ts'
 import { defaultBounds, type Hint, OtherLane, type PoppedHint, type QueueBounds } from './hint.ts'
-import type { Mark, Popped, PopRequest, Queue } from './queue.ts'
+import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 
 interface Entry {
   readonly key: string
@@ -46,10 +47,10 @@ export class MemoryQueue implements Queue {
     this.#bounds = { ...defaultBounds, ...bounds }
   }
 
-  async push(hints: readonly Hint[]) {
+  async push(hints: readonly Hint[], { share = 1 }: PushOptions = {}) {
     const now = this.#clock.now()
     const count = { added: 0, merged: 0, dropped: 0 }
-    for (const hint of hints) count[this.#put(hint, now)]++
+    for (const hint of hints) count[this.#put(hint, now, share)]++
     for (const waiter of this.#waiting) waiter.abort()
     return count
   }
@@ -72,10 +73,11 @@ export class MemoryQueue implements Queue {
     this.#mark = mark
   }
 
-  async moveMark(mark: Mark) {
-    if (this.#mark === null) return false
-    this.#mark = mark
-    return true
+  async moveMark(known: Mark) {
+    const found = this.#mark
+    if (found !== null && difference(known, found) === null)
+      this.#mark = { epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) }
+    return found
   }
 
   async count(jobs: readonly string[]) {
@@ -101,7 +103,7 @@ export class MemoryQueue implements Queue {
     for (const waiter of this.#waiting) waiter.abort()
   }
 
-  #put({ job, key, delayMs, fresh }: Hint, now: number): 'added' | 'merged' | 'dropped' {
+  #put({ job, key, delayMs, fresh }: Hint, now: number, share: number): 'added' | 'merged' | 'dropped' {
     const hints = this.#settled(job, now) ?? { byKey: new Map(), fresh: lane(true), swept: lane(false) }
     this.#jobs.set(job, hints)
     const dueAt = now + Math.max(0, delayMs)
@@ -109,7 +111,8 @@ export class MemoryQueue implements Queue {
     if (existing && (!fresh || (existing.lane.fresh && existing.dueAt <= dueAt))) return 'merged'
     const target = fresh ? hints.fresh : hints.swept
     const delayed = hints.byKey.size - hints.fresh.dueCount - hints.swept.dueCount
-    const full = delayMs > 0 ? delayed >= this.#bounds.maxDelayed : target.dueCount >= this.#bounds.maxHints
+    const { maxHints, maxDelayed } = this.#bounds
+    const full = delayMs > 0 ? delayed >= share * maxDelayed : target.dueCount >= share * maxHints
     if (full) return existing ? 'merged' : 'dropped'
     if (existing && existing.dueAt <= now) existing.lane.dueCount--
     const entry: Entry = {

@@ -6,7 +6,7 @@ import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Hint, Pushed } from './hint.ts'
-import type { PushQueue } from './queue.ts'
+import { outOfMemory, type PushQueue } from './queue.ts'
 
 const pageSize = 1_000
 /** S16: a queue that does not answer in this time counts as broken; somebody's request waits for it. */
@@ -14,8 +14,14 @@ const deadlineMs = 10_000
 
 export type Push = (hints: readonly Hint[]) => Promise<Pushed>
 
+/** How far the bounds shrink each time the queue has no memory, and how long they take to double again. */
+const shrink = { by: 2, least: 1 / 64, doublesInMs: 30_000 }
+
 /** Pushes in pages of 1,000, each (job, key) once; a page that fails counts as dropped. */
 export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Clock): Push {
+  /** After a push that was refused for memory: what it left of the bounds, and when. */
+  let shrunk = { share: 1, at: 0 }
+  const shareNow = () => Math.min(1, shrunk.share * 2 ** ((clock.now() - shrunk.at) / shrink.doublesInMs))
   return async (hints) => {
     const total = { added: 0, merged: 0, dropped: 0 }
     const distinct = unique(hints)
@@ -23,14 +29,16 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
     for (let at = 0; at < distinct.length; at += pageSize) {
       const page = distinct.slice(at, at + pageSize)
       try {
-        const pushed = await withDeadline(clock, deadlineMs, 'queue.push', queue.push(page))
+        const pushed = await withDeadline(clock, deadlineMs, 'queue.push', queue.push(page, { share: shareNow() }))
         total.added += pushed.added
         total.merged += pushed.merged
         total.dropped += pushed.dropped
         if (pushed.dropped > 0) events.emit('hint.dropped', { count: pushed.dropped, why: 'full', error: null })
       } catch (error) {
         total.dropped += page.length
-        events.emit('hint.dropped', { count: page.length, why: 'queue', error })
+        const memory = error instanceof RegrowError && error.code === outOfMemory
+        if (memory) shrunk = { share: Math.max(shrink.least, shareNow() / shrink.by), at: clock.now() }
+        events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
     }
     return total

@@ -1,10 +1,21 @@
 // The view: a disposable set of hints. Push side and pop side are apart; a push-only queue needs only the first.
+import type { Mark } from '../base/mark.ts'
 import type { Hint, PoppedHint, Pushed } from './hint.ts'
+
+export type { Mark } from '../base/mark.ts'
 
 export interface PushQueue {
   /** Adds hints, each (job, key) at most once per call. A fresh one makes an existing hint sooner, others leave it alone. */
-  push(hints: readonly Hint[]): Promise<Pushed>
+  push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed>
 }
+
+export interface PushOptions {
+  /** The part of its bounds that the queue may fill, 0 to 1: less for a while after it ran out of memory. Defaults to 1. */
+  readonly share?: number
+}
+
+/** Code of the `RegrowError` with which a queue refuses a push for want of memory: it is no outage, and less would fit. */
+export const outOfMemory = 'queue_memory'
 
 export interface PopRequest {
   /**
@@ -29,12 +40,6 @@ export interface Popped {
   readonly mark: Mark | null
 }
 
-/** The canary: what queue and store both remember. A difference means that the queue was lost or rolled back. */
-export interface Mark {
-  readonly epoch: number
-  readonly sequence: number
-}
-
 export interface HintCount {
   readonly due: number
   readonly delayed: number
@@ -46,8 +51,11 @@ export interface Queue extends PushQueue, PopQueue {
   readonly shared: boolean
   /** Puts a mark there, whatever was there before. */
   writeMark(mark: Mark): Promise<void>
-  /** Changes the mark it finds and returns true; where there is none it does nothing and returns false (M41). */
-  moveMark(mark: Mark): Promise<boolean>
+  /**
+   * Returns the mark it finds; null: there is none, and none is made (M41). One of the epoch of `known`, and not behind it, is
+   * raised past `known` in the same step; any other is left as it is: it is a sign.
+   */
+  moveMark(known: Mark): Promise<Mark | null>
   /** Hints of these jobs, by job. */
   count(jobs: readonly string[]): Promise<ReadonlyMap<string, HintCount>>
   /** Throws everything away, the mark included; returns how many hints were lost. */

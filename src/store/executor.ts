@@ -18,7 +18,9 @@ export interface SqlField {
  * `Tx` is the transaction as its client knows it.
  */
 export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
-  /** Like `query`, but the server gives up after `timeoutMs`. */
+  /** Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting. */
+  queryTheirs: SqlExecutor['query']
+  /** Like `queryTheirs`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,
     text: string,

@@ -41,6 +41,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     ledger: port('ledger', store.ledger),
     workers: port('workers', store.workers),
     sweeps: port('sweeps', store.sweeps),
+    marks: port('marks', store.marks),
     audits: port('audits', store.audits),
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),

@@ -38,6 +38,10 @@ export function oneConnection<Tx>(connection: object, db: SqlDatabase<Tx>): SqlD
       refuse()
       return db.query(text, params)
     },
+    queryTheirs: async (text, params) => {
+      refuse()
+      return db.queryTheirs(text, params)
+    },
     queryWithin: async (timeoutMs, text, params) => {
       refuse()
       return db.queryWithin(timeoutMs, text, params)

@@ -6,6 +6,8 @@ export interface Pauses {
   pause(job: string, reason: string, author: string, forMs: number | null): Promise<void>
   /** Ends a pause and makes the sweep due from the beginning; false: there was none. */
   resume(job: string, author: string): Promise<boolean>
+  /** Ends a pause that has run out, as a resume would; false: there is none, or it still holds. */
+  end(job: string): Promise<boolean>
   /** The pauses that hold now. */
   list(): Promise<PauseRow[]>
 }

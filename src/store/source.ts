@@ -14,6 +14,8 @@ export interface Page {
   readonly scanned: number
   /** Key of the last row read; null when nothing was. */
   readonly last: string | null
+  /** The longest that an eligible row of it waits, where rows tell since when; null: none, or they do not tell. */
+  readonly oldestMs: number | null
   readonly rows: readonly PageRow[]
 }
 
@@ -37,10 +39,14 @@ export interface Checked {
 export interface Source {
   /** True when the pending query has a `version` column. Known after the first call of another method. */
   readonly versioned: boolean
+  /** True when rows tell since when they wait: by `run_at`, or as intents. Known like `versioned`. */
+  readonly dated: boolean
   /** True when success deletes the row: regrow's own intents. */
   readonly finishes: boolean
   /** The next page after `after`; keys that cannot start within `horizonMs` are left out. */
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
+  /** Pending rows at a guess, without reading them; null: nobody can tell. */
+  estimate(timeoutMs: number): Promise<number | null>
 }

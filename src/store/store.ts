@@ -6,6 +6,7 @@ import type { SqlExecutor } from './executor.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
+import type { Marks } from './marks.ts'
 import type { Pauses } from './pauses.ts'
 import type { Source } from './source.ts'
 import type { Sweeps } from './sweeps.ts'
@@ -16,6 +17,7 @@ export interface Store<Tx = Transaction> {
   readonly ledger: Ledger
   readonly workers: Workers
   readonly sweeps: Sweeps
+  readonly marks: Marks
   readonly audits: Audits
   readonly intents: Intents
   readonly inspector: Inspector

@@ -1,4 +1,5 @@
-// Whose turn it is: one row per job; a pass belongs to who changed that row, by the store's clock.
+// Whose turn it is: one row per job; a pass belongs to who changed that row, by the store's clock. The row also remembers
+// what its passes found.
 
 export interface Turn {
   readonly job: string
@@ -7,7 +8,20 @@ export interface Turn {
   readonly cursor: string | null
   /** Since the job's last audit; null: never audited. */
   readonly auditedMs: number | null
+  /** Nothing is to be hinted: the pass only counts. */
+  readonly paused: boolean
+  /** Since everything came back at once, by a loss of the queue or the end of a pause; null: never. */
+  readonly rampedMs: number | null
+  /** Turns that failed in a row before this one. */
+  readonly errors: number
+  /** The store's time, in ms. */
+  readonly atMs: number
+  /** A few keys that were pending, each with the store's time since when they are known to be. */
+  readonly sample: Sample
 }
+
+/** Keys and since when, in ms of the store's clock. */
+export type Sample = Readonly<Record<string, number>>
 
 export interface TurnEnd {
   readonly cursor: string | null
@@ -17,18 +31,45 @@ export interface TurnEnd {
   readonly pushed: number
   readonly held: number
   readonly tookMs: number
+  /** Hints that the queue had no room for. Defaults to 0. */
+  readonly dropped?: number
+  /** The pass reached the end of the pending rows. Defaults to false. */
+  readonly finished?: boolean
+  /** What the queue lost is back, as far as it has room. Defaults to false. */
+  readonly broughtBack?: boolean
+  /** Pending rows by the planner, where a pass does not reach the end. */
+  readonly estimate?: number | null
+  /** How long the pending row that waits longest is known to have waited; null: nothing waits. */
+  readonly oldestMs?: number | null
+  readonly sample?: Sample
   /** The ledger of the job was audited in this turn. Defaults to false. */
   readonly audited?: boolean
 }
 
+/** A loss of the queue whose last pass has ended. */
+export interface Healed {
+  readonly epoch: number
+  /** Hints that were brought back. */
+  readonly pushed: number
+  /** Since the loss was noticed. */
+  readonly tookMs: number
+}
+
 export interface Sweeps {
   /** Makes sure that each job has a row; a new one is due at once. */
-  declare(jobs: readonly string[]): Promise<void>
-  /** Wins turns of jobs that are due, `max` at most, and says how long until the next one is. */
-  turn(holder: string, jobs: readonly string[], max: number): Promise<{ turns: Turn[]; nextMs: number }>
+  declare(jobs: readonly { readonly job: string; readonly everyMs: number }[]): Promise<void>
+  /** Wins turns of jobs that are due, `max` at most; how long until the next one is; and whose pause has run out. */
+  turn(
+    holder: string,
+    jobs: readonly string[],
+    max: number,
+  ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[] }>
   /** Stores the cursor and keeps the turn; false: it is no longer ours. */
-  advance(holder: string, turn: Turn, cursor: string): Promise<boolean>
-  end(holder: string, turn: Turn, end: TurnEnd): Promise<void>
-  /** The next pass of these jobs begins now, from the beginning. */
-  makeDue(jobs: readonly string[]): Promise<void>
+  advance(holder: string, turn: Turn, cursor: string | null): Promise<boolean>
+  /** Answers the loss of the queue that is healed by this turn. */
+  end(holder: string, turn: Turn, end: TurnEnd): Promise<Healed | null>
+  /** The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way. */
+  makeDue(jobs: readonly string[], options?: { anew?: boolean }): Promise<void>
+  /** Counts runs that ended well while their rows stayed pending, and no version tells whether that is new work. */
+  noProgress(job: string, count: number): Promise<void>
 }

@@ -36,7 +36,7 @@ export interface SweepReport {
   readonly pushed: number
   /** The first keys that are eligible, five at most; of a dry run only. */
   readonly keys: readonly string[]
-  /** Paused: its hints start nothing until it is resumed. */
+  /** Paused: its rows are counted, and nothing is hinted until it is resumed. */
   readonly paused: boolean
   /** False: the queue was full; workers go on as it drains. */
   readonly finished: boolean
@@ -69,12 +69,12 @@ export async function sweepOnDemand(ports: OnDemandPorts, options: SweepOptions 
   const reports: SweepReport[] = []
   for (const job of jobs) {
     const startedAt = ports.clock.now()
-    const found = await (options.dryRun ? look : passes)(ports, job).catch((error: unknown) => ({
+    const paused = pauses.has(job.name)
+    const found = await (options.dryRun ? look : passes)(ports, job, paused).catch((error: unknown) => ({
       ...nothing,
       error: storable(messageOf(error)),
     }))
     const tookMs = Math.round(ports.clock.now() - startedAt)
-    const paused = pauses.has(job.name)
     reports.push({ job: job.name, dryRun: options.dryRun ?? false, ...found, paused, tookMs })
   }
   return reports
@@ -106,19 +106,19 @@ async function look({ source, queue }: OnDemandPorts, job: Job): Promise<Found> 
  * One whole pass, however many budgets it takes. By its turn if that can be got, so that cursor and counts are stored;
  * beside somebody else's pass otherwise: a hint pushed twice is one hint.
  */
-async function passes(ports: OnDemandPorts, job: Job): Promise<Found> {
+async function passes(ports: OnDemandPorts, job: Job, paused: boolean): Promise<Found> {
   const { clock, random, events, queue, store } = ports
   const holder = random.hex(16)
   const startedAt = clock.now()
-  await store.sweeps.declare([job.name])
-  await store.sweeps.makeDue([job.name])
+  await store.sweeps.declare([{ job: job.name, everyMs: job.sweepEveryMs }])
+  await store.sweeps.makeDue([job.name], { anew: true })
   const [turn] = (await store.sweeps.turn(holder, [job.name], 1)).turns
   const total = { seen: 0, pushed: 0, held: 0 }
   let cursor: string | null = null
   let error: unknown
   let finished = false
   try {
-    const advance = async (at: string) => {
+    const advance = async (at: string | null) => {
       if (turn) await store.sweeps.advance(holder, turn, at)
       return true
     }
@@ -127,7 +127,7 @@ async function passes(ports: OnDemandPorts, job: Job): Promise<Found> {
       const part = await pass(
         { ...ports, ledger: store.ledger, source: ports.source(job), advance },
         job,
-        cursor,
+        { cursor, paused, rampedMs: null },
         signal,
       )
       total.seen += part.seen
@@ -144,7 +144,7 @@ async function passes(ports: OnDemandPorts, job: Job): Promise<Found> {
   const end = { ...total, cursor, tookMs, error: error === undefined ? null : storable(messageOf(error)) }
   // A queue that is not shared ends with this process: the next pass has to be somebody else's, and soon.
   const nextMs = finished && queue.shared ? spread(random, job.sweepEveryMs, 0.1) : 0
-  if (turn) await store.sweeps.end(holder, turn, { ...end, nextMs })
+  if (turn) await store.sweeps.end(holder, turn, { ...end, nextMs, finished, sample: turn.sample })
   if (error !== undefined) {
     events.emit('sweep.failed', { job: job.name, error })
     throw error

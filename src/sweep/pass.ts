@@ -1,28 +1,39 @@
 // Lower arrow: a pass over a pending query in keyset pages, pushing the hints that are missing.
 // It holds no state that a crash could lose: hints pushed so far are fine, the cursor is in the store.
 import type { Clock } from '../base/clock.ts'
-import type { Random } from '../base/random.ts'
 import type { Job } from '../job/job.ts'
-import type { Push } from '../queue/push.ts'
-import type { Ledger } from '../store/ledger.ts'
 import type { PageRow, Source } from '../store/source.ts'
+import { type HintPorts, hintRows } from './hint-rows.ts'
+import { allowedBy, rampStepMs } from './ramp.ts'
 
-export interface PassPorts {
+export interface PassPorts extends HintPorts {
   readonly clock: Clock
-  readonly random: Random
-  readonly ledger: Ledger
-  readonly push: Push
   readonly source: Source
   /** Stores the cursor and keeps the turn; false: it is somebody else's now. */
-  readonly advance: (cursor: string) => Promise<boolean>
+  readonly advance: (cursor: string | null) => Promise<boolean>
+}
+
+export interface PassStart {
+  /** Where to go on; null: from the beginning. */
+  readonly cursor: string | null
+  /** The job is paused: rows are counted, nothing is hinted. */
+  readonly paused: boolean
+  /** Since everything came back at once; null: it did not. */
+  readonly rampedMs: number | null
 }
 
 export interface PassResult {
   readonly seen: number
   readonly pushed: number
   readonly held: number
+  /** Hints that the queue had no room for, of those that were tried. */
+  readonly dropped: number
   /** Where to go on; null: the pass reached the end. */
   readonly cursor: string | null
+  /** The longest that an eligible row waits, where rows tell. */
+  readonly oldestMs: number | null
+  /** Eligible rows of the first page. */
+  readonly rows: readonly PageRow[]
   /** `full`: the queue took no more; `budget`: time was over; `lost`: the turn was; `stopped`: the worker stops. */
   readonly ended: 'finished' | 'full' | 'budget' | 'lost' | 'stopped'
 }
@@ -31,47 +42,87 @@ export const pageRows = 10_000
 const pushRows = 1_000
 const budgetMs = 30_000
 export const pageTimeoutMs = 10_000
+/** While it waits for its ramp, a pass shows so often that it lives, and sees that its turn was taken. */
+const signMs = 1_000
 
 /** What comes due before the next sweep is pushed now, as a delayed hint. */
 export const horizonMs = (job: Job) => job.sweepEveryMs * 1.2 + 1_000
 
-export async function pass(ports: PassPorts, job: Job, from: string | null, signal: AbortSignal): Promise<PassResult> {
+/** A pass as far as its budget, the queue and its turn go. */
+export async function pass(ports: PassPorts, job: Job, start: PassStart, signal: AbortSignal): Promise<PassResult> {
   const { clock, source } = ports
   const until = clock.now() + budgetMs
-  const count = { seen: 0, pushed: 0, held: 0 }
-  let cursor = from
+  const count = { seen: 0, pushed: 0, held: 0, dropped: 0 }
+  const found: { oldestMs: number | null; rows: readonly PageRow[] } = { oldestMs: null, rows: [] }
+  const pushing = new Pushing(ports, job, start, signal)
+  let cursor = start.cursor
+  const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
   for (;;) {
     const page = await source.page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
     count.seen += page.scanned
-    count.held += page.scanned - page.rows.length
-    for (let at = 0; at < page.rows.length; at += pushRows) {
-      const rows = page.rows.slice(at, at + pushRows)
-      const { added, dropped } = await pushPage(ports, job, rows)
-      count.pushed += added
-      if (dropped > 0) return { ...count, cursor, ended: 'full' }
-      cursor = rows.at(-1)?.key ?? cursor
-    }
-    if (page.scanned < pageRows || page.last === null) return { ...count, cursor: null, ended: 'finished' }
+    count.held += page.scanned - (start.paused ? 0 : page.rows.length)
+    if (found.rows.length === 0) found.rows = page.rows
+    if (page.oldestMs !== null) found.oldestMs = Math.max(found.oldestMs ?? 0, page.oldestMs)
+    if (!start.paused)
+      for (let at = 0; at < page.rows.length; ) {
+        const room = await pushing.room(cursor)
+        if (typeof room === 'string') return end(room)
+        const rows = page.rows.slice(at, at + Math.min(room, pushRows))
+        const { added, dropped } = await pushing.push(rows)
+        count.pushed += added
+        count.dropped += dropped
+        if (dropped > 0) return end('full')
+        cursor = rows.at(-1)?.key ?? cursor
+        at += rows.length
+      }
     // L6: the cursor moves on even when nothing was eligible.
     cursor = page.last
-    if (!(await ports.advance(cursor))) return { ...count, cursor, ended: 'lost' }
-    if (signal.aborted) return { ...count, cursor, ended: 'stopped' }
-    if (clock.now() >= until) return { ...count, cursor, ended: 'budget' }
+    if (page.scanned < pageRows || page.last === null) {
+      cursor = null
+      return end('finished')
+    }
+    if (!(await ports.advance(cursor))) return end('lost')
+    if (signal.aborted) return end('stopped')
+    if (clock.now() >= until) return end('budget')
   }
 }
 
-async function pushPage({ ledger, push, random }: PassPorts, job: Job, rows: readonly PageRow[]) {
-  const pushed = await push(
-    rows.map(({ key, waitMs, renewed }) => ({
-      job: job.name,
-      key,
-      delayMs: waitMs + random.float() * job.sweepJitterMs,
-      // A new version has the hint of the old one's back-off in its way: only a fresh one makes that sooner.
-      fresh: renewed,
-    })),
-  )
-  // After the push: a crash in between leaves a hint whose check clears the row by itself.
-  const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
-  if (renewed.length > 0) await ledger.clear(job.name, renewed)
-  return pushed
+/** The hints of one pass on their way to the queue: not faster than its ramp allows. */
+class Pushing {
+  readonly #ports: PassPorts
+  readonly #job: Job
+  readonly #signal: AbortSignal
+  readonly #rampedAt: number | null
+  #pushed = 0
+  #signAt: number
+
+  constructor(ports: PassPorts, job: Job, { rampedMs }: PassStart, signal: AbortSignal) {
+    this.#ports = ports
+    this.#job = job
+    this.#signal = signal
+    this.#signAt = ports.clock.now()
+    this.#rampedAt = rampedMs === null ? null : ports.clock.now() - rampedMs
+  }
+
+  /** How many may be pushed now, one at least: waits until that is so, or tells why nothing more is to be pushed. */
+  async room(cursor: string | null): Promise<number | 'lost' | 'stopped'> {
+    const { clock, advance } = this.#ports
+    for (;;) {
+      const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt
+      const room = allowedBy(since) - this.#pushed
+      if (room >= 1) return room
+      if (this.#signal.aborted) return 'stopped'
+      if (clock.now() - this.#signAt >= signMs) {
+        if (!(await advance(cursor))) return 'lost'
+        this.#signAt = clock.now()
+      }
+      await clock.sleep(rampStepMs, this.#signal)
+    }
+  }
+
+  async push(rows: readonly PageRow[]) {
+    const pushed = await hintRows(this.#ports, this.#job, rows)
+    this.#pushed += pushed.added
+    return pushed
+  }
 }

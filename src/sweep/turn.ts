@@ -12,16 +12,19 @@ import { storable } from '../job/outcome.ts'
 import type { Push } from '../queue/push.ts'
 import type { Audits } from '../store/audits.ts'
 import type { Ledger } from '../store/ledger.ts'
+import type { Pauses } from '../store/pauses.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps, Turn } from '../store/sweeps.ts'
 import { audit, auditEveryMs } from './audit.ts'
-import { type PassResult, pass } from './pass.ts'
+import { type PassResult, pageTimeoutMs, pass } from './pass.ts'
+import { waited } from './waiting.ts'
 
 export interface TurnPorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
   readonly sweeps: Sweeps
+  readonly pauses: Pauses
   readonly ledger: Ledger
   readonly audits: Audits
   readonly push: Push
@@ -32,19 +35,24 @@ export interface TurnPorts {
   readonly emptyQueue: boolean
   /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
   readonly mayBegin: () => boolean
+  /** Tells the outside that a sweep of the job succeeded, where its declaration names an address. */
+  readonly heartbeat: (job: Job) => void
 }
 
-/** Passes at a time in one process. */
-const passesMax = 4
+/** Passes at a time in one process. One that takes long leaves its place to another: it may hang until its time limit. */
+const passes = { quickMax: 4, most: 16, quickMs: 2_000 }
 /** A look at whose turn it is, at least so often: sweeps may be made due by others. */
 const lookMs = 1_000
 const notYetMs = 20
 /** About half a minute: after that the turn has run out. */
 const endTries = 9
+/** A query that failed once is tried again soon; one that fails again and again, as often as it is swept. */
+const firstErrorMs = 10_000
 
 export function sweepLoop(ports: TurnPorts): LoopSpec {
-  const { sweeps, jobs, holder } = ports
-  const active = new Set<string>()
+  const { sweeps, pauses, jobs, holder, clock, events } = ports
+  /** Jobs whose pass this process makes, and since when. */
+  const active = new Map<string, number>()
   let declared = false
   return {
     name: 'sweep',
@@ -53,23 +61,29 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
       if (!declared) await begin(ports)
       declared = true
       const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)
-      const room = passesMax - active.size
-      if (asked.length === 0 || room === 0) return lookMs
-      const { turns, nextMs } = await sweeps.turn(holder(), asked, room)
+      const quick = [...active.values()].filter((since) => clock.now() - since < passes.quickMs).length
+      const room = Math.min(passes.quickMax - quick, passes.most - active.size)
+      if (asked.length === 0 || room <= 0) return lookMs / 4
+      const { turns, nextMs, pausesOver } = await sweeps.turn(holder(), asked, room)
+      for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
       for (const turn of turns) {
-        active.add(turn.job)
+        active.set(turn.job, clock.now())
         void makeTurn(ports, turn, signal).finally(() => active.delete(turn.job))
       }
-      return turns.length === room ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
+      const soon = turns.length === room || pausesOver.length > 0
+      return soon ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
     },
   }
 }
 
 /** Every job has its sweep from the first start on; behind a queue that was born empty, all of them are due. */
 async function begin({ sweeps, jobs, emptyQueue }: TurnPorts): Promise<void> {
-  const names = jobs.map(({ name }) => name)
-  await sweeps.declare(names)
-  if (emptyQueue) await sweeps.makeDue(names)
+  await sweeps.declare(jobs.map(({ name, sweepEveryMs }) => ({ job: name, everyMs: sweepEveryMs })))
+  if (emptyQueue)
+    await sweeps.makeDue(
+      jobs.map(({ name }) => name),
+      { anew: true },
+    )
 }
 
 async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Promise<void> {
@@ -80,36 +94,56 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
   const tookMs = () => clock.now() - startedAt
   const every = spread(random, job.sweepEveryMs, 0.1)
   try {
-    const advance = (cursor: string) => sweeps.advance(owner, turn, cursor)
-    const result = await pass({ ...ports, source: ports.source(job), advance }, job, turn.cursor, signal)
-    const { cursor, seen, pushed, held, ended } = result
-    const audited = ended === 'finished' && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
+    const advance = (cursor: string | null) => sweeps.advance(owner, turn, cursor)
+    const result = await pass({ ...ports, source: ports.source(job), advance }, job, turn, signal)
+    const { cursor, seen, pushed, held, dropped, ended } = result
+    const finished = ended === 'finished'
+    const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
     if (audited) await auditLedger(ports, job, signal)
-    await sweeps.end(owner, turn, {
+    const healed = await sweeps.end(owner, turn, {
       cursor,
       nextMs: nextTurnMs(result, every),
       error: null,
       seen,
       pushed,
       held,
+      dropped,
+      finished,
+      broughtBack: finished || ended === 'full',
       tookMs: tookMs(),
       audited,
+      ...(await backlog(ports, job, turn, result)),
     })
-    events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished: ended === 'finished', tookMs: tookMs() })
+    events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished, tookMs: tookMs() })
+    if (healed) events.emit('queue.healed', healed)
+    ports.heartbeat(job)
   } catch (error) {
     events.emit('sweep.failed', { job: job.name, error })
     const end = {
       cursor: turn.cursor,
-      nextMs: Math.min(every, 10_000),
+      nextMs: turn.errors > 0 ? every : Math.min(every, firstErrorMs),
       error: storable(messageOf(error)),
       seen: 0,
       pushed: 0,
       held: 0,
-      audited: false,
     }
     // A store that was away in the middle is told as soon as it is back; at last a turn runs out by itself.
     const again = { delayMs: 250, again: (_: unknown, tries: number) => tries < endTries, signal }
     await retry(clock, random, again, () => sweeps.end(owner, turn, { ...end, tookMs: tookMs() })).catch(() => {})
+  }
+}
+
+/** What health tells of the rows that wait; a guess that fails is not the sweep's failure. */
+async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult) {
+  const { events } = ports
+  const source = ports.source(job)
+  try {
+    const estimate = result.ended === 'finished' ? null : await source.estimate(pageTimeoutMs)
+    if (source.dated) return { estimate, oldestMs: result.oldestMs }
+    return { estimate, ...(await waited({ ...ports, source }, job.name, result.rows, turn.sample, turn.atMs)) }
+  } catch (error) {
+    events.emit('loop.failed', { loop: `backlog of "${job.name}"`, error })
+    return { sample: turn.sample }
   }
 }
 

@@ -7,6 +7,7 @@ import type { Job } from '../job/job.ts'
 import type { Push } from '../queue/push.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
+import type { Sweeps } from '../store/sweeps.ts'
 import type { Ready, Settled } from './batch.ts'
 import { progress } from './progress.ts'
 
@@ -15,6 +16,7 @@ export interface AftermathPorts {
   readonly push: Push
   readonly random: Random
   readonly ledger: Ledger
+  readonly sweeps: Pick<Sweeps, 'noProgress'>
   readonly source: (job: Job) => Source
 }
 
@@ -52,7 +54,7 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): v
 }
 
 async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
-  const { ledger, source, random, push, events } = ports
+  const { ledger, sweeps, source, random, push, events } = ports
   const { renewed, stalled, unclear } = await progress(ledger, source(job), random, job, entries)
   const retries = stalled.filter(({ quarantined }) => !quarantined)
   const hints = [
@@ -60,6 +62,7 @@ async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Re
     ...retries.map(({ key, retryMs }) => ({ job: job.name, key, delayMs: retryMs, fresh: false })),
   ]
   if (hints.length > 0) await push(hints)
+  if (unclear.length > 0) await sweeps.noProgress(job.name, unclear.length)
   for (const { key } of stalled) events.emit('job.noProgress', { job: job.name, key, counted: true })
   for (const key of unclear) events.emit('job.noProgress', { job: job.name, key, counted: false })
 }

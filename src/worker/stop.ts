@@ -14,7 +14,7 @@ export async function stop(
   graceMs: number,
   now: AbortSignal,
 ): Promise<void> {
-  await watchdog.stop('pop', 'sweep', 'free')
+  await watchdog.stop('pop', 'sweep', 'own sweep', 'free')
   await worker.startNothing()
   const patience = new AbortController()
   const grace = clock.sleep(graceMs, AbortSignal.any([now, patience.signal])).then(() => patience.abort())

@@ -39,7 +39,7 @@ export interface WorkerPorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
-  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'transaction'>
+  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'transaction'>
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push
@@ -327,7 +327,7 @@ export class Worker {
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
       settle(store.ledger, this.claims, outcomes),
     )
-    await aftermath({ ...this.#ports, ledger: store.ledger }, results)
+    await aftermath({ ...this.#ports, ledger: store.ledger, sweeps: store.sweeps }, results)
     return results
   }
 

@@ -294,7 +294,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     await app.status()
     await query(`insert into things values ('a', 'pending')`)
     await query(`insert into regrow.workers values ('other', 'h', 1, '{}', now(), now())`)
-    await store.sweeps.declare(['thing.make'])
+    await store.sweeps.declare([{ job: 'thing.make', everyMs: 60_000 }])
     const { turns } = await store.sweeps.turn('other', ['thing.make'], 1)
     expect(await app.sweep({ jobs: ['thing.make'] })).toMatchObject([{ seen: 1, pushed: 1, finished: true }])
     expect(await store.sweeps.advance('other', turns[0] as never, 'a')).toBe(true)

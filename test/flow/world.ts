@@ -90,7 +90,7 @@ export async function openPglite(tables: string): Promise<PGlite> {
   return db
 }
 
-const own = `regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit`
+const own = `regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit, regrow.marks, regrow.heals`
 
 /** Empties regrow's tables and those named; the store's clock is real again. */
 export async function reset(db: PGlite, ...tables: string[]): Promise<void> {
@@ -120,9 +120,9 @@ export class World {
     return world
   }
 
-  /** A queue whose clock is this world's; given to several apps it is the queue they share. */
-  queue(bounds: Partial<QueueBounds> = {}): MemoryQueue {
-    return new MemoryQueue(this.clock, bounds)
+  /** A queue whose clock is this world's; given to several apps it is the queue they share, like a server beside them. */
+  queue(bounds: Partial<QueueBounds> = {}, { shared = true } = {}): MemoryQueue {
+    return Object.defineProperty(new MemoryQueue(this.clock, bounds), 'shared', { value: shared })
   }
 
   /** An app in this world, with a queue of its own unless one is given. */

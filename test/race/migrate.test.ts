@@ -32,6 +32,7 @@ test('a process that waited while another migrated sees the new schema, though i
     await first.query('begin')
     const done = await migrate({
       query,
+      queryTheirs: query,
       queryWithin: (_ms, text, params) => query(text, params),
       transaction: (fn) => fn({ query }, undefined),
     })

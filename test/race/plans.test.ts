@@ -65,6 +65,7 @@ beforeAll(async () => {
   }
   const db: SqlDatabase<SqlExecutor> = {
     ...recorded,
+    queryTheirs: recorded.query,
     queryWithin: (_timeoutMs, text, params) => recorded.query(text, params),
     transaction: (fn) => fn(recorded, recorded),
   }

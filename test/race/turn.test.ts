@@ -22,7 +22,7 @@ test('of eight who ask at once for the turns of five jobs, each turn has one win
   const jobs = ['a', 'b', 'c', 'd', 'e']
   for (let round = 0; round < 25; round++) {
     await stores.query('truncate regrow.sweeps')
-    await (eight[0] as Store).sweeps.declare(jobs)
+    await (eight[0] as Store).sweeps.declare(jobs.map((job) => ({ job, everyMs: 60_000 })))
     const won = await Promise.all(eight.map((store, i) => store.sweeps.turn(`w${i}`, jobs, 5)))
     const turns = won.flatMap((answer) => answer.turns.map(({ job }) => job))
     expect(new Set(turns).size, `round ${round}: ${turns.join(' ')}`).toBe(turns.length)
@@ -32,7 +32,7 @@ test('of eight who ask at once for the turns of five jobs, each turn has one win
 
 test('a turn is not won by who looked before it was taken, nor before it was taken and ended', async () => {
   const [one] = eight as [Store]
-  await one.sweeps.declare(['a'])
+  await one.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
   let turn: Turn | undefined
   const late = await stores.held(
     (gated) => gated.sweeps.turn('w1', ['a'], 5),
@@ -58,13 +58,13 @@ test('a sweep that is made due while its pass is ended is either seen by the end
   const [one, two] = eight as [Store, Store]
   for (let round = 0; round < 40; round++) {
     await stores.query('truncate regrow.sweeps')
-    await one.sweeps.declare(['a'])
+    await one.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
     const [turn] = (await one.sweeps.turn('w0', ['a'], 5)).turns as [Turn]
     await Promise.all([
       one.sweeps.end('w0', turn, { ...end, cursor: 'k', nextMs: 3_600_000 }),
-      two.sweeps.makeDue(['a']),
+      two.sweeps.makeDue(['a'], { anew: round % 2 === 0 }),
     ])
-    expect((await two.sweeps.turn('w1', ['a'], 5)).turns).toMatchObject([{ job: 'a', cursor: null }])
+    expect((await two.sweeps.turn('w1', ['a'], 5)).turns).toMatchObject([{ job: 'a' }])
   }
 })
 
@@ -73,7 +73,7 @@ test('of a turn’s advance and the free of its holder, the advance knows whethe
   for (let round = 0; round < 25; round++) {
     await stores.query('truncate regrow.sweeps')
     const holder = await stores.worker(`dying${round}`)
-    await one.sweeps.declare(['a'])
+    await one.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
     const [turn] = (await one.sweeps.turn(holder, ['a'], 5)).turns as [Turn]
     await stores.dies(holder)
     const [, freed] = await Promise.all([one.sweeps.advance(holder, turn, 'k9'), two.workers.free(leaseMs)])

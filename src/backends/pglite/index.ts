@@ -93,6 +93,7 @@ function database(db: PgliteLike): SqlDatabase<never> {
   })
   return {
     ...executor(db),
+    queryTheirs: executor(db).query,
     queryWithin: (timeoutMs, text, params) =>
       db.transaction(async (tx) => {
         await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)

@@ -9,6 +9,8 @@ import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, q
 import { type Limit, transaction } from './transaction.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
+  /** For the queue in this database: one that hangs keeps nothing else waiting. */
+  readonly queue: SqlExecutor
   close(): Promise<void>
 }
 
@@ -41,16 +43,23 @@ export async function openDatabase(
       ...(timeoutMs ? { query_timeout: timeoutMs } : {}),
     }) as unknown as PgPool
   // S16: every statement of our own ends; a user's statement in ctx.tx may take as long as it likes.
-  const own = pool(2, 20_000)
-  const handlers = pool(max)
-  quieten(own)
-  quieten(handlers)
+  const pools = {
+    own: pool(2, 20_000),
+    queue: pool(3, 20_000),
+    theirs: pool(theirsMax, 20_000),
+    handlers: pool(max),
+  }
+  for (const each of Object.values(pools)) quieten(each)
   return {
-    ...statements(own),
-    transaction: bounded(handlers, max),
-    close: async () => void (await Promise.all([own.end(), handlers.end()])),
+    ...statements(pools.own, pools.theirs, theirsMax),
+    queue: executor(pools.queue),
+    transaction: bounded(pools.handlers, max),
+    close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
 }
+
+/** Connections for pages and checks: half of them each. */
+const theirsMax = 8
 
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
@@ -59,8 +68,10 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   quieten(pool)
   const close = async () => {}
   const size = pool.options?.max ?? 10
-  if (size > 1) return { ...statements(pool), transaction: bounded(pool, size - 1), close }
-  return { ...oneConnection(pool, { ...statements(pool), transaction: timed(pool, limit) }), close }
+  const queue = executor(pool)
+  if (size > 1) return { ...statements(pool, pool, size - 1), queue, transaction: bounded(pool, size - 1), close }
+  const db = oneConnection(pool, { ...statements(pool, pool, 1), transaction: timed(pool, limit) })
+  return { ...db, queue: db, close }
 }
 
 /** One client: whoever has it is alone. */
@@ -73,12 +84,13 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   }
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
-    ...statements(alone),
+    ...statements(alone, alone, 1),
     queryWithin: (timeoutMs, text, params) =>
       inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
-  return { ...oneConnection(client, db), close: async () => {} }
+  const only = oneConnection(client, db)
+  return { ...only, queue: only, close: async () => {} }
 }
 
 /** At most `most` transactions at a time; the others wait in line. */
@@ -94,10 +106,25 @@ const timed =
   (fn, { unbounded = false } = {}) =>
     transaction(pool, fn, unbounded ? undefined : limit)
 
-function statements(pool: Pick<PgPool, 'query' | 'connect'>): Pick<SqlDatabase, 'query' | 'queryWithin'> {
+type Connections = Pick<PgPool, 'query' | 'connect'>
+
+const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
+
+/**
+ * Statements of regrow's own, and those that hold the user's SQL. Of `most` connections, pages get half and checks the other
+ * half: a pending query that hangs stops its own job, not the rest.
+ */
+function statements(
+  own: Connections,
+  theirs: Connections,
+  most: number,
+): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryWithin'> {
+  const [checks, pages] = [limited(Math.max(1, Math.floor(most / 2))), limited(Math.max(1, Math.floor(most / 2)))]
   return {
-    query: (text, params = []) => pool.query(text, [...params]),
-    queryWithin: (timeoutMs, text, params) => transaction(pool, (tx) => within(tx, timeoutMs, text, params)),
+    ...executor(own),
+    queryTheirs: (text, params) => checks(() => executor(theirs).query(text, params)),
+    queryWithin: (timeoutMs, text, params) =>
+      pages(() => transaction(theirs, (tx) => within(tx, timeoutMs, text, params))),
   }
 }
 

@@ -48,7 +48,7 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
       const db = await openDatabase(given, options, surroundings)
       return {
         store: sqlStore(db, { exclusive: false }) as OpenStore<never>['store'],
-        defaultQueue: () => new PostgresQueue(regrown(db), surroundings.clock, options),
+        defaultQueue: () => new PostgresQueue(regrown(db.queue), surroundings.clock, options),
       }
     },
   }

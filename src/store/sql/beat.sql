@@ -9,7 +9,7 @@ with env as materialized (
 me as (
   update regrow.workers w
   set beat_at = env.at
-    , stuck = env.stuck -- since 3
+    , stuck = env.stuck
   from env where w.id = $1::text and env.quick = 'off' returning w.id
 ),
 pulse as (

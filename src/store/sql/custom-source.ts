@@ -30,6 +30,7 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
     get versioned() {
       return versioned
     },
+    dated: false,
     finishes: false,
     async page(after, limit, horizonMs) {
       const { nowMs } = await now()
@@ -50,7 +51,7 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
         const blocked = held && !renewed && (held.live || held.quarantined)
         return blocked || wait > horizonMs ? [] : [{ key, version, waitMs: wait, renewed }]
       })
-      return { scanned: rows.length, last: rows.at(-1)?.key ?? null, rows: eligible }
+      return { scanned: rows.length, last: rows.at(-1)?.key ?? null, oldestMs: null, rows: eligible }
     },
     async check(keys) {
       const { nowMs, paused } = await now()
@@ -58,5 +59,6 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
       const pending = canonical(rows as readonly PendingRow[], nowMs)
       return { paused, pending: new Map(pending.map((row) => [row.key, row])) }
     },
+    estimate: async () => null,
   }
 }

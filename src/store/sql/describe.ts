@@ -12,6 +12,8 @@ export interface QueryShape {
   readonly version: boolean
   readonly runAt: boolean
   readonly input: boolean
+  /** It has the instant at which the work came to be; else `run_at` tells how long a row waits, if anything does. */
+  readonly createdAt: boolean
 }
 
 /** Type numbers of Postgres that hold each type of key without a cast on the column. */
@@ -85,6 +87,7 @@ function shapeOf(job: Job, fields: readonly SqlField[]): QueryShape {
     version: !!field('version'),
     runAt: !!runAt,
     input: false,
+    createdAt: false,
   }
 }
 

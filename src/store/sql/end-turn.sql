@@ -1,14 +1,53 @@
 -- End of a turn: what it found, and when the next one is due.
--- $1 job · $2 holder · $3 term · $4 json { cursor, next_ms, error, seen, pushed, held, took_ms, audited }
--- A sweep that was made due while the pass ran stays due, and begins anew.
-update regrow.sweeps s
-set holder = null, until = null, last_holder = $2::text,
-  cursor = case when s.next_at > s.last_attempt_at then null else x.cursor end,
-  next_at = case when s.next_at > s.last_attempt_at then s.next_at
-    else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
-  last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
-  audited_at = case when x.audited then regrow.clock() else s.audited_at end, -- since 3
-  last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
-from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8, took_ms int8, audited boolean)
-where s.job = $1::text and s.holder = $2::text and s.term = $3::int8
-returning s.job
+-- $1 job · $2 holder · $3 term · $4 json { cursor, next_ms, error, seen, pushed, held, dropped, took_ms, audited, finished,
+-- brought_back, estimate, oldest_ms, sample }
+-- A sweep that was made due while the pass ran stays due. The first pass after a loss counts what it brought back; the last
+-- of them ends the heal, and its row is returned: epoch, pushed, took_ms since the loss. The lock on that row counts right
+-- when two turns end at once.
+with x as materialized (
+  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8,
+    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb)
+),
+mine as materialized (
+  select s.job
+    , s.heal -- since 4
+  from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
+),
+ended as (
+  update regrow.sweeps s
+  set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+    next_at = case when s.next_at > s.last_attempt_at then s.next_at
+      else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
+    last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
+    audited_at = case when x.audited then regrow.clock() else s.audited_at end,
+    heal = case when x.brought_back then null else s.heal end, -- since 4
+    errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
+    pass_seen = case when x.finished then 0 else s.pass_seen + x.seen end, -- since 4
+    pending = case when x.finished then s.pass_seen + x.seen -- since 4
+      when x.estimate is not null then greatest(x.estimate, s.pass_seen + x.seen) else s.pending end, -- since 4
+    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
+    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
+    oldest_at = case when x.error is not null then s.oldest_at -- since 4
+      else regrow.clock() - make_interval(secs => x.oldest_ms / 1000) end, -- since 4
+    sample = case when x.error is not null then s.sample else x.sample end, -- since 4
+    dropped = coalesce(x.dropped, 0), -- since 4
+    no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4
+    stalled = case when x.finished then 0 else s.stalled end, -- since 4
+    last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
+  from x cross join mine where s.job = mine.job
+  returning s.job
+)
+, counted as ( -- since 4
+  update regrow.heals h -- since 4
+  set pushed = h.pushed + x.pushed, jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
+    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end -- since 4
+  from x cross join mine where h.id = mine.heal and h.ended_at is null -- since 4
+  returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
+) -- since 4
+, backlog as ( -- since 4
+  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
+  from x cross join mine cross join regrow.sweeps s -- since 4
+  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
+) -- since 4
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null -- since 4
+select null as epoch, null as pushed, null as took_ms where false -- before 4

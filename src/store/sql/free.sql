@@ -42,8 +42,7 @@ lost as materialized (
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo
-      , not l.solo and l.crashes - l.pardoned >= 2 as waited -- since 3
-      , not l.solo and l.crashes >= 2 as waited -- before 3
+      , not l.solo and l.crashes - l.pardoned >= 2 as waited
     from regrow.ledger l where l.holder = d.id for update skip locked
   ) c
 ),
@@ -52,7 +51,7 @@ freed as (
   set holder = null, take = null, solo = false, updated_at = env.at,
     crashes = l.crashes + case when f.waited then 0 else 1 end,
     solo_crashes = l.solo_crashes + case when f.solo then 1 else 0 end,
-    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end, -- since 3
+    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end,
     state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
     error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
     retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
@@ -63,8 +62,7 @@ freed as (
   ) as f(job, key, holder, solo, waited)
   where l.key = f.key and l.job = f.job
   returning l.job, l.key, l.crashes, l.state, case when f.solo then 'alone' when f.waited then 'waited' else 'crashed' end as why
-    , case when f.solo then l.crash_of end as crash_of -- since 3
-    , null::text as crash_of -- before 3
+    , case when f.solo then l.crash_of end as crash_of
 )
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all

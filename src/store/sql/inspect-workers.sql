@@ -7,7 +7,6 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms, w.beat_at >= env.at - env.lease as live,
   (select coalesce(json_agg(x.job order by x.job), '[]') from jsonb_object_keys(w.jobs) as x(job))::text as jobs,
   (select count(*) from regrow.ledger l where l.holder = w.id)::int as running,
-  w.stuck -- since 3
-  0 as stuck -- before 3
+  w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id

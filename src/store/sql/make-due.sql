@@ -1,6 +1,21 @@
--- Make due: the sweeps of these jobs begin a new pass now. $1 json [job]
-update regrow.sweeps set next_at = regrow.clock(), cursor = null
-where job in (
-  select s.job from regrow.sweeps s where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update
+-- Make due: the sweeps of these jobs are due now. $1 json [job] · $2 true: from the beginning
+-- A pass under way goes on, and another one follows it. From the beginning, its turn is taken from it, unless it has only
+-- just begun there: a fleet that says so all at once begins twice at most.
+with env as materialized (
+  select regrow.clock() as at
+),
+chosen as materialized (
+  select s.job, $2::boolean and not (
+    s.holder is not null and s.cursor is null and s.last_attempt_at > env.at - interval '1 second'
+  ) as anew
+  from regrow.sweeps s cross join env
+  where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update of s
 )
-returning job
+update regrow.sweeps s set next_at = env.at,
+  cursor = case when c.anew then null else s.cursor end,
+  holder = case when c.anew then null else s.holder end,
+  until = case when c.anew then null else s.until end,
+  last_holder = case when c.anew then null else s.last_holder end
+  , pass_seen = case when c.anew then 0 else s.pass_seen end -- since 4
+from chosen c cross join env where s.job = c.job
+returning s.job

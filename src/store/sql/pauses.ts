@@ -13,6 +13,10 @@ export function sqlPauses(db: SqlDatabase, texts: () => Statements): Pauses {
       const { rows } = await db.query(texts().resume, [job, author])
       return rows.length === 1
     },
+    async end(job) {
+      const { rows } = await db.query(texts().resume, [job, null])
+      return rows.length === 1
+    },
     async list() {
       const { rows } = await db.query(texts().listPauses)
       return rows.map(pauseOf)

@@ -1,13 +1,17 @@
--- Resume: ends a pause. Its job's sweep begins a new pass now: what the pause dropped comes back. $1 job · $2 author
--- Returns one row when there was a pause.
+-- Resume: ends a pause, or with no author those that have run out. $1 job · $2 author; null: only a pause that is over
+-- Its job's sweep begins a new pass now, ramped: what the pause dropped comes back. Returns one row when a pause was ended.
 with ended as (
-  delete from regrow.pauses where job = $1::text returning job, reason
+  delete from regrow.pauses where job = $1::text and ($2::text is not null or until <= regrow.clock())
+  returning job, reason
 ),
-due as (
-  update regrow.sweeps s set next_at = regrow.clock(), cursor = null from ended where s.job = ended.job
+begun as (
+  update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
+    , ramped_at = regrow.clock(), pass_seen = 0 -- since 4
+  from ended where s.job = ended.job
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
-  select regrow.clock(), $2::text, 'resume', job, json_build_object('reason', reason)::text from ended
+  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause over' else 'resume' end, job,
+    json_build_object('reason', reason)::text from ended
 )
 select job from ended

@@ -23,8 +23,8 @@ kept as (
   update regrow.ledger l
   set holder = null, take = null, solo = false, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
     -- A suspect that failed alone did not crash: its earlier crashes were somebody else's.
-    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end, -- since 3
-    together = h.together, -- since 3
+    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end,
+    together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
 ),

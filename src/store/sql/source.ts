@@ -2,7 +2,7 @@
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
 import type { SqlQuery } from '../../job/pending.ts'
-import { type SqlDatabase, sqlState } from '../executor.ts'
+import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
 import type { PendingKey, Source } from '../source.ts'
 import { customSource } from './custom-source.ts'
@@ -10,9 +10,9 @@ import { describeQuery, type QueryShape } from './describe.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
 
-const intentsShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true }
+const intentsShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true, createdAt: true }
 const intentsOf = (job: string): SqlQuery => ({
-  text: `select id, run_at, input::text as input from regrow.intents where job = $1::text`,
+  text: `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
   values: [job],
 })
 
@@ -21,6 +21,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
   const read = job.query ?? (() => intentsOf(job.name))
   let known: Promise<QueryShape> | undefined
   let versioned = false
+  let dated = false
   /** What Postgres says of a query that it cannot run names no job; this does. */
   const named = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -36,6 +37,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     try {
       const shape = await known
       versioned = shape.version
+      dated = shape.runAt || shape.createdAt
       return shape
     } catch (error) {
       known = undefined
@@ -46,6 +48,9 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     get versioned() {
       return versioned
     },
+    get dated() {
+      return dated
+    },
     finishes: job.query === null,
     async page(after, limit, horizonMs, timeoutMs) {
       const query = read()
@@ -53,10 +58,11 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       const cursor = after === null ? [] : job.key.split(after)
       const params = [...query.values, job.name, limit, horizonMs, ...cursor]
       const { rows } = await named(db.queryWithin(timeoutMs, text, params))
-      const answer = rows[0] as { scanned: number; last: string | null; rows: string }
+      const answer = rows[0] as { scanned: number; last: string | null; oldest_ms: number | null; rows: string }
       return {
         scanned: Number(answer.scanned),
         last: answer.last,
+        oldestMs: answer.oldest_ms === null ? null : Math.max(0, Number(answer.oldest_ms)),
         rows: (JSON.parse(answer.rows) as [string, string | null, number, boolean][]).map(
           ([key, version, waitMs, renewed]) => ({ key, version, waitMs, renewed }),
         ),
@@ -66,7 +72,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       const query = read()
       const text = checkText(job, query, await shapeOf())
       const params = [...query.values, job.name, JSON.stringify(keys.map(job.key.split))]
-      const { rows } = await named(db.query(text, params))
+      const { rows } = await named(db.queryTheirs(text, params))
       const pending = rows
         .filter((row) => row.key !== null)
         .map((row): [string, PendingKey] => [
@@ -80,7 +86,19 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
         ])
       return { paused: rows[0]?.paused === true, pending: new Map(pending) }
     },
+    async estimate(timeoutMs) {
+      const query = read()
+      const { rows } = await named(db.queryWithin(timeoutMs, `explain (format json) ${query.text}`, query.values))
+      return plannedRows(rows[0])
+    },
   }
+}
+
+/** How many rows the planner expects; clients hand a plan out as JSON, or as its text. */
+function plannedRows(row: Row | undefined): number {
+  const cell = row && Object.values(row)[0]
+  const plan = (typeof cell === 'string' ? JSON.parse(cell) : cell) as [{ Plan: { 'Plan Rows': number } }]
+  return Number(plan[0].Plan['Plan Rows'])
 }
 
 function unrunnable(job: Job, cause: unknown): RegrowError {
@@ -109,6 +127,7 @@ function columnsOf(shape: QueryShape): string {
     `${shape.version ? 'q."version"::text' : 'null::text'} as version`,
     `${shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as run_at`,
     `${shape.input ? 'q."input"' : 'null::text'} as input`,
+    `${shape.createdAt ? 'coalesce(q."run_at", q."created_at")' : shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as since`,
   ].join(', ')
 }
 
@@ -128,7 +147,7 @@ ${query.text}
   order by ${keys.join(', ')} limit $${first + 1}::int
 ),
 joined as (
-  select p.place, ${key} as key, p.version, coalesce(l.renewed, false) as renewed,
+  select p.place, ${key} as key, p.version, p.since, coalesce(l.renewed, false) as renewed,
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} as wait_ms,
     (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
       and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
@@ -140,7 +159,9 @@ joined as (
 )
 select (select count(*) from page)::int as scanned,
   (select ${key} from page p order by place desc limit 1) as last,
-  coalesce((select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from joined where eligible), '[]')::text as rows`
+  (select extract(epoch from env.at - min(j.since)) * 1000 from joined j where j.eligible and j.since <= env.at)::float8 as oldest_ms,
+  coalesce((select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from joined where eligible), '[]')::text as rows
+from env`
 }
 
 /** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */

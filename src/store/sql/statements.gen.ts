@@ -43,7 +43,7 @@ returning l.key`,
 me as (
   update regrow.workers w
   set beat_at = env.at
-    , stuck = env.stuck -- since 3
+    , stuck = env.stuck
   from env where w.id = $1::text and env.quick = 'off' returning w.id
 ),
 pulse as (
@@ -80,9 +80,15 @@ select exists (select 1 from me) as alive, (select count(*) from lost)::int as g
 )
 delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 returning l.job, l.key`,
-  declareSweeps: `insert into regrow.sweeps (job, next_at)
-select job, regrow.clock() from jsonb_array_elements_text($1::text::jsonb) as x(job) order by job
-on conflict (job) do nothing`,
+  declareSweeps: `insert into regrow.sweeps as s (job, next_at
+  , every_ms -- since 4
+)
+select job, regrow.clock()
+  , every_ms -- since 4
+from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8) order by job
+on conflict (job) do
+  nothing -- before 4
+  update set every_ms = excluded.every_ms where s.every_ms is distinct from excluded.every_ms -- since 4`,
   dropQuarantined: `with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
 ),
@@ -117,17 +123,53 @@ select a.key,
   case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
     when f.id is null then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
-  endTurn: `update regrow.sweeps s
-set holder = null, until = null, last_holder = $2::text,
-  cursor = case when s.next_at > s.last_attempt_at then null else x.cursor end,
-  next_at = case when s.next_at > s.last_attempt_at then s.next_at
-    else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
-  last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
-  audited_at = case when x.audited then regrow.clock() else s.audited_at end, -- since 3
-  last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
-from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8, took_ms int8, audited boolean)
-where s.job = $1::text and s.holder = $2::text and s.term = $3::int8
-returning s.job`,
+  endTurn: `with x as materialized (
+  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8,
+    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb)
+),
+mine as materialized (
+  select s.job
+    , s.heal -- since 4
+  from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
+),
+ended as (
+  update regrow.sweeps s
+  set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+    next_at = case when s.next_at > s.last_attempt_at then s.next_at
+      else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
+    last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
+    audited_at = case when x.audited then regrow.clock() else s.audited_at end,
+    heal = case when x.brought_back then null else s.heal end, -- since 4
+    errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
+    pass_seen = case when x.finished then 0 else s.pass_seen + x.seen end, -- since 4
+    pending = case when x.finished then s.pass_seen + x.seen -- since 4
+      when x.estimate is not null then greatest(x.estimate, s.pass_seen + x.seen) else s.pending end, -- since 4
+    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
+    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
+    oldest_at = case when x.error is not null then s.oldest_at -- since 4
+      else regrow.clock() - make_interval(secs => x.oldest_ms / 1000) end, -- since 4
+    sample = case when x.error is not null then s.sample else x.sample end, -- since 4
+    dropped = coalesce(x.dropped, 0), -- since 4
+    no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4
+    stalled = case when x.finished then 0 else s.stalled end, -- since 4
+    last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
+  from x cross join mine where s.job = mine.job
+  returning s.job
+)
+, counted as ( -- since 4
+  update regrow.heals h -- since 4
+  set pushed = h.pushed + x.pushed, jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
+    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end -- since 4
+  from x cross join mine where h.id = mine.heal and h.ended_at is null -- since 4
+  returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
+) -- since 4
+, backlog as ( -- since 4
+  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
+  from x cross join mine cross join regrow.sweeps s -- since 4
+  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
+) -- since 4
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null -- since 4
+select null as epoch, null as pushed, null as took_ms where false -- before 4`,
   fence: `select i.take::text as take from (
   select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
   order by key collate "C", job
@@ -171,8 +213,7 @@ lost as materialized (
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo
-      , not l.solo and l.crashes - l.pardoned >= 2 as waited -- since 3
-      , not l.solo and l.crashes >= 2 as waited -- before 3
+      , not l.solo and l.crashes - l.pardoned >= 2 as waited
     from regrow.ledger l where l.holder = d.id for update skip locked
   ) c
 ),
@@ -181,7 +222,7 @@ freed as (
   set holder = null, take = null, solo = false, updated_at = env.at,
     crashes = l.crashes + case when f.waited then 0 else 1 end,
     solo_crashes = l.solo_crashes + case when f.solo then 1 else 0 end,
-    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end, -- since 3
+    crash_of = case when f.solo or f.waited then l.crash_of else f.holder end,
     state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
     error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
     retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
@@ -191,8 +232,7 @@ freed as (
   ) as f(job, key, holder, solo, waited)
   where l.key = f.key and l.job = f.job
   returning l.job, l.key, l.crashes, l.state, case when f.solo then 'alone' when f.waited then 'waited' else 'crashed' end as why
-    , case when f.solo then l.crash_of end as crash_of -- since 3
-    , null::text as crash_of -- before 3
+    , case when f.solo then l.crash_of end as crash_of
 )
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
@@ -243,8 +283,7 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms, w.beat_at >= env.at - env.lease as live,
   (select coalesce(json_agg(x.job order by x.job), '[]') from jsonb_object_keys(w.jobs) as x(job))::text as jobs,
   (select count(*) from regrow.ledger l where l.holder = w.id)::int as running,
-  w.stuck -- since 3
-  0 as stuck -- before 3
+  w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
   leave: `with turns as (
@@ -263,11 +302,83 @@ where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
   and ($2::text is null or (l.job, l.key) > ($2::text, $3::text))
 order by l.job, l.key
 limit $4::int`,
-  makeDue: `update regrow.sweeps set next_at = regrow.clock(), cursor = null
-where job in (
-  select s.job from regrow.sweeps s where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update
+  lookMark: `with env as materialized (
+  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
+),
+made as (
+  insert into regrow.marks (queue, epoch, sequence, epoch_at, bumped_at)
+  select $1::text, 1, 0, env.at, env.at from env
+  where not exists (select 1 from regrow.marks where queue = $1::text)
+  on conflict (queue) do nothing
+  returning epoch, sequence
+),
+due as materialized (
+  select m.queue from regrow.marks m cross join env
+  where m.queue = $1::text and env.quick = 'off' and m.bumped_at <= env.at - make_interval(secs => $2::float8 / 1000)
+  for update of m skip locked
+),
+mine as (
+  update regrow.marks m set bumped_at = env.at from due cross join env where m.queue = due.queue
+  returning m.epoch, m.sequence
 )
-returning job`,
+select epoch::text as epoch, sequence::text as sequence, true as first, false as bumps from made
+union all
+select epoch::text, sequence::text, false, true from mine
+union all
+select m.epoch::text, m.sequence::text, false, false from regrow.marks m
+where m.queue = $1::text and not exists (select 1 from mine)`,
+  loseQueue: `with env as materialized (
+  select regrow.clock() as at
+),
+won as (
+  update regrow.marks m
+  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  from env
+  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  returning m.epoch, env.at
+),
+overtaken as (
+  update regrow.heals h set ended_at = won.at from won where h.queue = $1::text and h.ended_at is null
+),
+swept as materialized (
+  select s.job, exists (select 1 from regrow.workers w where jsonb_exists(w.jobs, s.job)) as handled
+  from regrow.sweeps s where exists (select 1 from won) order by s.job for update of s
+),
+heal as (
+  insert into regrow.heals (queue, epoch, at, how, noticed_by, jobs_left, ended_at)
+  select $1::text, won.epoch, won.at, $4::text, $5::text, n.jobs, case when n.jobs = 0 then won.at end
+  from won cross join (select count(*) filter (where handled)::int as jobs from swept) n
+  returning id
+),
+begun as (
+  update regrow.sweeps s
+  set next_at = won.at, ramped_at = won.at, cursor = null, holder = null, until = null, last_holder = null,
+    pass_seen = 0, heal = case when swept.handled then heal.id end
+  from swept cross join won cross join heal where s.job = swept.job
+),
+forgotten as (
+  delete from regrow.heals h using won where h.at < won.at - interval '1 year'
+)
+select epoch::text as epoch from won`,
+  makeDue: `with env as materialized (
+  select regrow.clock() as at
+),
+chosen as materialized (
+  select s.job, $2::boolean and not (
+    s.holder is not null and s.cursor is null and s.last_attempt_at > env.at - interval '1 second'
+  ) as anew
+  from regrow.sweeps s cross join env
+  where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update of s
+)
+update regrow.sweeps s set next_at = env.at,
+  cursor = case when c.anew then null else s.cursor end,
+  holder = case when c.anew then null else s.holder end,
+  until = case when c.anew then null else s.until end,
+  last_holder = case when c.anew then null else s.last_holder end
+  , pass_seen = case when c.anew then 0 else s.pass_seen end -- since 4
+from chosen c cross join env where s.job = c.job
+returning s.job`,
+  noProgress: `update regrow.sweeps set stalled = stalled + $2::int8 where job = $1::text`,
   pardon: `with neighbours as materialized (
   select n.job, n.key from jsonb_array_elements_text($1::text::jsonb) as c(crash_of)
   cross join lateral (
@@ -288,11 +399,22 @@ told as (
   select env.at, $3::text, 'pause', $1::text,
     json_build_object('reason', $2::text, 'until', env.until)::text
   from env
+),
+counted as (
+  update regrow.sweeps s set next_at = env.at, cursor = null, holder = null, until = null
+    , pass_seen = 0 -- since 4
+  from env where s.job = $1::text
 )
 insert into regrow.pauses as p (job, reason, author, since, until)
 select $1::text, $2::text, $3::text, env.at, env.until from env
-on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until,
-  since = case when p.until <= excluded.since then excluded.since else p.since end`,
+on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until
+  , since = case when p.until <= excluded.since then excluded.since else p.since end
+  , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4`,
+  raiseMark: `with quick as materialized (
+  select set_config('synchronous_commit', 'off', true) as quick
+)
+update regrow.marks m set sequence = $3::text::int8 from quick
+where m.queue = $1::text and m.epoch = $2::text::int8 and m.sequence < $3::text::int8 and quick.quick = 'off'`,
   recordIntents: `with input as materialized (
   select id, input, in_ms, at_ms, unique_key
   from jsonb_to_recordset($2::text::jsonb) as x(id uuid, input jsonb, in_ms float8, at_ms float8, unique_key text)
@@ -365,14 +487,18 @@ kept as (
 )
 select job, key from held`,
   resume: `with ended as (
-  delete from regrow.pauses where job = $1::text returning job, reason
+  delete from regrow.pauses where job = $1::text and ($2::text is not null or until <= regrow.clock())
+  returning job, reason
 ),
-due as (
-  update regrow.sweeps s set next_at = regrow.clock(), cursor = null from ended where s.job = ended.job
+begun as (
+  update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
+    , ramped_at = regrow.clock(), pass_seen = 0 -- since 4
+  from ended where s.job = ended.job
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
-  select regrow.clock(), $2::text, 'resume', job, json_build_object('reason', reason)::text from ended
+  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause over' else 'resume' end, job,
+    json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
   settle: `with held as materialized (
@@ -394,8 +520,8 @@ done as (
 kept as (
   update regrow.ledger l
   set holder = null, take = null, solo = false, state = h.state, version = h.version, failures = h.failures, crashes = h.crashes,
-    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end, -- since 3
-    together = h.together, -- since 3
+    pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end,
+    together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
 ),
@@ -433,7 +559,7 @@ env as materialized (
     exists (select 1 from regrow.workers where id = $1::text) as registered,
     $3::boolean and exists (
       select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
-        and o.crashes - o.pardoned >= 2 -- since 3
+        and o.crashes - o.pardoned >= 2
     ) as occupied
 ),
 taken as (
@@ -444,11 +570,9 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
-      and ($3::boolean or l.crashes - l.pardoned < 2) -- since 3
-      and ($3::boolean or l.crashes < 2) -- before 3
+      and ($3::boolean or l.crashes - l.pardoned < 2)
   returning l.job, l.key, l.failures, l.crashes, l.version
-    , l.together -- since 3
-    , null::int as together -- before 3
+    , l.together
 )
 select i.job, i.key,
   case
@@ -469,8 +593,7 @@ cross join env
 left join taken t on t.key = i.key and t.job = i.job
 left join lateral (
   select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
-    , l.crashes - l.pardoned >= 2 as suspect -- since 3
-    , l.crashes >= 2 as suspect -- before 3
+    , l.crashes - l.pardoned >= 2 as suspect
   from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
 ) b on true`,
   turn: `with env as materialized (
@@ -494,15 +617,19 @@ won as (
   returning s.job, s.term, s.cursor
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
-  (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms, -- since 3
-  0 as audited_ms, -- before 3
+  (extract(epoch from env.at) * 1000)::float8 as at_ms,
+  (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
+  p.job is not null and (p.until is null or p.until > env.at) as paused, p.until <= env.at as pause_over,
+  (extract(epoch from env.at - s.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
+  null::float8 as ramped_ms, 0 as errors, null::text as sample, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder is not null then extract(epoch from s.until - env.at) end
   ) * 1000, 0)::float8 as wait_ms
 from asked cross join env
 left join won on won.job = asked.job
-left join regrow.sweeps s on s.job = asked.job`,
+left join regrow.sweeps s on s.job = asked.job
+left join regrow.pauses p on p.job = asked.job`,
   uniqueHolders: `select unique_key, id::text as id from regrow.intents
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))`,
 } as const

@@ -6,6 +6,7 @@ import { sqlAudits } from './audits.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
+import { sqlMarks } from './marks.ts'
 import { migrate, migratedVersion } from './migrate.ts'
 import { sqlPauses } from './pauses.ts'
 import { newestSchema, statementsFor } from './schema.ts'
@@ -18,14 +19,17 @@ export function sqlStore<Tx>(
   db: SqlDatabase<Tx> & { close(): Promise<void> },
   { exclusive }: { exclusive: boolean },
 ): Store<Tx> {
-  let fitting = statementsFor(newestSchema)
+  let schema = newestSchema
+  let fitting = statementsFor(schema)
   const texts = () => fitting
+  const heals = () => schema >= 4
   const ledger = sqlLedger(db, texts)
   const workers = sqlWorkers(db, texts)
   return {
     ledger,
     workers,
-    sweeps: sqlSweeps(db, texts),
+    sweeps: sqlSweeps(db, texts, heals),
+    marks: sqlMarks(db, texts, heals),
     audits: sqlAudits(db, texts),
     intents: sqlIntents(db, texts),
     inspector: sqlInspector(db, texts),
@@ -35,7 +39,8 @@ export function sqlStore<Tx>(
     async prepare(options) {
       await assertWritable(db)
       const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }
-      fitting = statementsFor(to)
+      schema = to
+      fitting = statementsFor(schema)
       if (exclusive) await workers.free(-1)
     },
     migrate: () => migrate(db),

@@ -1,6 +1,6 @@
 // Whose turn it is, in SQL: compare-and-set on the row of the job.
-import type { SqlDatabase } from '../executor.ts'
-import type { Sweeps } from '../sweeps.ts'
+import type { Row, SqlDatabase } from '../executor.ts'
+import type { Sample, Sweeps, Turn } from '../sweeps.ts'
 import type { Statements } from './schema.ts'
 
 /** A turn that gave no sign for so long is anybody's; longer than one page may take. */
@@ -8,35 +8,58 @@ const turnMs = 30_000
 /** Who made the last pass waits so long for somebody else to take the next one. */
 const standBackMs = 500
 
-export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
+/** `there`: false on the schema before, which does not remember what passes found. */
+export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () => boolean): Sweeps {
   return {
     async declare(jobs) {
-      await db.query(texts().declareSweeps, [JSON.stringify(jobs)])
+      const list = jobs.map(({ job, everyMs }) => ({ job, every_ms: Math.round(everyMs) }))
+      await db.query(texts().declareSweeps, [JSON.stringify(list)])
     },
     async turn(holder, jobs, max) {
       const { rows } = await db.query(texts().turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
-      const won = rows.filter((row) => row.won === true)
       const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
       return {
-        turns: won.map((row) => ({
-          job: row.job as string,
-          term: Number(row.term),
-          cursor: row.cursor as string | null,
-          auditedMs: row.audited_ms === null ? null : Number(row.audited_ms),
-        })),
+        turns: rows.filter((row) => row.won === true).map(turnOf),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
+        pausesOver: rows.filter((row) => row.pause_over === true).map((row) => row.job as string),
       }
     },
     async advance(holder, turn, cursor) {
       const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs])
       return rows.length === 1
     },
-    async end(holder, turn, { nextMs, tookMs, ...end }) {
-      const detail = JSON.stringify({ ...end, next_ms: nextMs, took_ms: Math.round(tookMs) })
-      await db.query(texts().endTurn, [turn.job, holder, turn.term, detail])
+    async end(holder, turn, { nextMs, tookMs, oldestMs, broughtBack, ...end }) {
+      const detail = JSON.stringify({
+        ...end,
+        next_ms: nextMs,
+        took_ms: Math.round(tookMs),
+        oldest_ms: oldestMs ?? null,
+        brought_back: broughtBack === true,
+        finished: end.finished === true,
+      })
+      const { rows } = await db.query(texts().endTurn, [turn.job, holder, turn.term, detail])
+      const row = rows[0]
+      return row ? { epoch: Number(row.epoch), pushed: Number(row.pushed), tookMs: Number(row.took_ms) } : null
     },
-    async makeDue(jobs) {
-      await db.query(texts().makeDue, [JSON.stringify(jobs)])
+    async makeDue(jobs, { anew = false } = {}) {
+      await db.query(texts().makeDue, [JSON.stringify(jobs), anew])
     },
+    async noProgress(job, count) {
+      if (there()) await db.query(texts().noProgress, [job, count])
+    },
+  }
+}
+
+function turnOf(row: Row): Turn {
+  return {
+    job: row.job as string,
+    term: Number(row.term),
+    cursor: row.cursor as string | null,
+    auditedMs: row.audited_ms === null ? null : Number(row.audited_ms),
+    paused: row.paused === true,
+    rampedMs: row.ramped_ms === null ? null : Number(row.ramped_ms),
+    errors: Number(row.errors),
+    atMs: Number(row.at_ms),
+    sample: row.sample === null ? {} : (JSON.parse(row.sample as string) as Sample),
   }
 }

@@ -15,7 +15,7 @@ env as materialized (
     exists (select 1 from regrow.workers where id = $1::text) as registered,
     $3::boolean and exists (
       select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
-        and o.crashes - o.pardoned >= 2 -- since 3
+        and o.crashes - o.pardoned >= 2
     ) as occupied
 ),
 taken as (
@@ -26,11 +26,9 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
-      and ($3::boolean or l.crashes - l.pardoned < 2) -- since 3
-      and ($3::boolean or l.crashes < 2) -- before 3
+      and ($3::boolean or l.crashes - l.pardoned < 2)
   returning l.job, l.key, l.failures, l.crashes, l.version
-    , l.together -- since 3
-    , null::int as together -- before 3
+    , l.together
 )
 select i.job, i.key,
   case
@@ -51,7 +49,6 @@ cross join env
 left join taken t on t.key = i.key and t.job = i.job
 left join lateral (
   select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
-    , l.crashes - l.pardoned >= 2 as suspect -- since 3
-    , l.crashes >= 2 as suspect -- before 3
+    , l.crashes - l.pardoned >= 2 as suspect
   from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
 ) b on true

@@ -53,4 +53,14 @@ export const boundsCases: readonly Case<QueueContext>[] = [
       assert.deepEqual((await queue.count(['a'])).get('a'), { due: 8, delayed: 5 })
     },
   },
+  {
+    name: 'a push with a share of the bounds stops at that share, and leaves what is there alone',
+    async run(context) {
+      const queue = await context.open({ maxHints: 10, maxDelayed: 10 })
+      assert.deepEqual(await queue.push(hints(8), { share: 0.5 }), { added: 5, merged: 0, dropped: 3 })
+      assert.deepEqual(await queue.push(hints(8), { share: 0.2 }), { added: 0, merged: 5, dropped: 3 })
+      assert.equal((await queue.push(hints(8, { delayMs: hourMs }, 'later'), { share: 0.5 })).added, 5)
+      assert.deepEqual(await queue.push(hints(8), {}), { added: 3, merged: 5, dropped: 0 })
+    },
+  },
 ]

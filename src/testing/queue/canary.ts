@@ -12,7 +12,7 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     async run(context) {
       const queue = await context.open()
       assert.equal(await markOf(queue), null)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), false)
+      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), null)
       assert.equal(await markOf(queue), null)
     },
   },
@@ -29,15 +29,34 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     },
   },
   {
-    name: 'a mark that is there is moved, in numbers of any size, and every process sees it',
+    name: 'a mark that is not behind is raised past what is known, in numbers of any size, and every process sees it',
     async run(context) {
       const queue = await context.open()
       const other = await context.another()
-      await queue.writeMark({ epoch: 1, sequence: 1 })
-      const far = { epoch: 1_900_000_000_000, sequence: Number.MAX_SAFE_INTEGER }
-      assert.equal(await other.moveMark(far), true)
-      assert.deepEqual(await markOf(queue), far)
-      assert.deepEqual(await markOf(other), far)
+      const epoch = 1_900_000_000_000
+      await queue.writeMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      const known = { epoch, sequence: Number.MAX_SAFE_INTEGER - 4 }
+      assert.deepEqual(await other.moveMark(known), { epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      assert.deepEqual(await markOf(queue), { epoch, sequence: Number.MAX_SAFE_INTEGER - 3 }, 'never lowered')
+      await other.moveMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      assert.deepEqual(await markOf(queue), { epoch, sequence: Number.MAX_SAFE_INTEGER - 2 })
+      assert.deepEqual(await markOf(other), { epoch, sequence: Number.MAX_SAFE_INTEGER - 2 })
+    },
+  },
+  {
+    name: 'a mark that is behind or of another epoch is shown and left as it is: it is the sign of an old copy',
+    async run(context) {
+      const queue = await context.open()
+      const old = { epoch: 2, sequence: 5 }
+      await queue.writeMark(old)
+      for (const known of [
+        { epoch: 2, sequence: 6 },
+        { epoch: 3, sequence: 0 },
+        { epoch: 1, sequence: 1 },
+      ]) {
+        assert.deepEqual(await queue.moveMark(known), old)
+        assert.deepEqual(await markOf(queue), old)
+      }
     },
   },
   {
@@ -47,7 +66,7 @@ export const canaryCases: readonly Case<QueueContext>[] = [
       await queue.writeMark({ epoch: 1, sequence: 1 })
       await queue.wipe()
       assert.equal(await markOf(queue), null)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 2 }), false)
+      assert.equal(await queue.moveMark({ epoch: 1, sequence: 2 }), null)
     },
   },
   {
@@ -56,7 +75,7 @@ export const canaryCases: readonly Case<QueueContext>[] = [
       const queue = await context.open()
       await queue.push([hint('x'), hint('y')])
       await markOf(queue)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), false)
+      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), null)
       assert.equal(await queue.wipe(), 0)
     },
   },

@@ -107,13 +107,15 @@ async function count(queue: Queue, model: Model): Promise<void> {
 }
 
 async function mark(queue: Queue, model: Model, random: Seeded): Promise<void> {
-  const next = { epoch: random.below(1_000), sequence: random.below(1_000_000) }
-  if (random.below(2) === 0) {
-    await queue.writeMark(next)
-    model.mark = next
+  const mark = { epoch: random.below(3), sequence: random.below(10) }
+  if (random.below(3) === 0) {
+    await queue.writeMark(mark)
+    model.mark = mark
   } else {
-    assert.equal(await queue.moveMark(next), model.mark !== null)
-    if (model.mark) model.mark = next
+    const found = model.mark
+    assert.deepEqual(await queue.moveMark(mark), found)
+    if (found?.epoch === mark.epoch && found.sequence >= mark.sequence)
+      model.mark = { ...found, sequence: Math.max(found.sequence, mark.sequence + 1) }
   }
 }
 

@@ -67,7 +67,7 @@ export const auditsCases: readonly Case<StoreContext>[] = [
     async run(context) {
       const { sweeps } = context.store
       await worker(context, 'w1')
-      await sweeps.declare([jobName])
+      await sweeps.declare([{ job: jobName, everyMs: 60_000 }])
       const end = { cursor: null, nextMs: 0, error: null, seen: 0, pushed: 0, held: 0, tookMs: 0 }
       for (const [audited, expected] of [
         [false, null],

@@ -19,7 +19,7 @@ const ended = (how: Partial<TurnEnd> = {}): TurnEnd => ({
 async function fleet(context: StoreContext): Promise<void> {
   await worker(context, 'w1')
   await worker(context, 'w2')
-  await context.store.sweeps.declare(['a'])
+  await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
 }
 
 async function win({ store }: StoreContext, holder: string): Promise<Turn | undefined> {
@@ -39,14 +39,17 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       await fleet(context)
       const turn = await mustWin(context, 'w1')
       assert.deepEqual([turn.job, turn.cursor], ['a', null])
-      await context.store.sweeps.declare(['a', 'b'])
+      await context.store.sweeps.declare([
+        { job: 'a', everyMs: 60_000 },
+        { job: 'b', everyMs: 60_000 },
+      ])
       assert.equal(await win(context, 'w2'), undefined)
     },
   },
   {
     name: 'of many who ask for a turn at once, one gets it',
     async run(context) {
-      await context.store.sweeps.declare(['a'])
+      await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
       const holders = Array.from({ length: 8 }, (_, i) => `w${i}`)
       for (const holder of holders) await worker(context, holder)
       const stores = await Promise.all(holders.map(() => context.open()))
@@ -94,9 +97,13 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     name: 'turns of several jobs are won together, but no more than asked for, longest due first',
     async run(context) {
       await worker(context, 'w1')
-      await context.store.sweeps.declare(['b'])
+      await context.store.sweeps.declare([{ job: 'b', everyMs: 60_000 }])
       await context.pass(1_000)
-      await context.store.sweeps.declare(['a', 'b', 'c'])
+      await context.store.sweeps.declare([
+        { job: 'a', everyMs: 60_000 },
+        { job: 'b', everyMs: 60_000 },
+        { job: 'c', everyMs: 60_000 },
+      ])
       const { turns } = await context.store.sweeps.turn('w1', ['a', 'b', 'c'], 1)
       assert.deepEqual(
         turns.map(({ job }) => job),
@@ -156,17 +163,21 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
-    name: 'a sweep that is made due begins a new pass now, from the beginning',
+    name: 'a sweep that is made due goes on now at its cursor; anew, it begins at the beginning',
     async run(context) {
       await fleet(context)
       await context.store.sweeps.end('w1', await mustWin(context, 'w1'), ended({ cursor: 'k100', nextMs: 3_600_000 }))
       assert.equal(await win(context, 'w2'), undefined)
       await context.store.sweeps.makeDue(['a'])
-      assert.equal((await mustWin(context, 'w2')).cursor, null)
+      const turn = await mustWin(context, 'w2')
+      assert.equal(turn.cursor, 'k100')
+      await context.store.sweeps.end('w2', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
+      await context.store.sweeps.makeDue(['a'], { anew: true })
+      assert.equal((await mustWin(context, 'w1')).cursor, null)
     },
   },
   {
-    name: 'a sweep that is made due while a pass runs stays due after it, from the beginning',
+    name: 'a sweep that is made due while a pass runs stays due after it',
     async run(context) {
       await fleet(context)
       const turn = await mustWin(context, 'w1')
@@ -175,7 +186,31 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       await context.pass(1_000)
       assert.equal(await context.store.sweeps.advance('w1', turn, 'k100'), true, 'the pass goes on')
       await context.store.sweeps.end('w1', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
+      assert.equal((await mustWin(context, 'w2')).cursor, 'k200')
+    },
+  },
+  {
+    name: 'made due anew while a pass runs, the turn is taken from it: its cursor is of no use any more (M42)',
+    async run(context) {
+      await fleet(context)
+      const turn = await mustWin(context, 'w1')
+      assert.equal(await context.store.sweeps.advance('w1', turn, 'k100'), true)
+      await context.pass(1_000)
+      await context.store.sweeps.makeDue(['a'], { anew: true })
+      assert.equal(await context.store.sweeps.advance('w1', turn, 'k200'), false)
+      await context.store.sweeps.end('w1', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
       assert.equal((await mustWin(context, 'w2')).cursor, null)
+    },
+  },
+  {
+    name: 'a fleet that makes a sweep due anew all at once begins once',
+    async run(context) {
+      await fleet(context)
+      await context.store.sweeps.makeDue(['a'], { anew: true })
+      const turn = await mustWin(context, 'w1')
+      await context.pass(500)
+      await context.store.sweeps.makeDue(['a'], { anew: true })
+      assert.equal(await context.store.sweeps.advance('w1', turn, 'k100'), true)
     },
   },
   {

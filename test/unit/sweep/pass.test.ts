@@ -27,6 +27,8 @@ function world(table: {
   let left = room
   const source: Source = {
     versioned: false,
+    dated: false,
+    estimate: async () => null,
     finishes: false,
     check: () => Promise.reject(new Error('a pass checks nothing')),
     async page(after, limit): Promise<Page> {
@@ -37,10 +39,10 @@ function world(table: {
       const rows = scanned
         .filter((_, i) => eligible(from + i))
         .map((key) => ({ key, version: null, waitMs: 0, renewed: false, ...row }))
-      return { scanned: scanned.length, last: scanned.at(-1) ?? null, rows }
+      return { scanned: scanned.length, last: scanned.at(-1) ?? null, oldestMs: null, rows }
     },
   }
-  const advanced: string[] = []
+  const advanced: (string | null)[] = []
   const ports: PassPorts = {
     clock,
     random: { float: () => 0.5, hex: () => '' },
@@ -66,13 +68,15 @@ function world(table: {
   return { clock, ports, pages, pushes, advanced, keys, order }
 }
 const signal = new AbortController().signal
+const from = (cursor: string | null = null) => ({ cursor, paused: false, rampedMs: null })
 
 test('a page reads 10,000 rows, pushes go in thousands, and the last page ends the pass', async () => {
   const { ports, pages, pushes, advanced, keys } = world({ count: 23_500 })
-  expect(await pass(ports, job, null, signal)).toEqual({
+  expect(await pass(ports, job, from(null), signal)).toMatchObject({
     seen: 23_500,
     pushed: 23_500,
     held: 0,
+    dropped: 0,
     cursor: null,
     ended: 'finished',
   })
@@ -87,7 +91,7 @@ test('a page reads 10,000 rows, pushes go in thousands, and the last page ends t
 
 test('pages in which nothing may start do not stop it', async () => {
   const { ports, pages } = world({ count: 30_001, eligible: (place) => place === 30_000 })
-  expect(await pass(ports, job, null, signal)).toMatchObject({
+  expect(await pass(ports, job, from(null), signal)).toMatchObject({
     seen: 30_001,
     pushed: 1,
     held: 30_000,
@@ -98,13 +102,17 @@ test('pages in which nothing may start do not stop it', async () => {
 
 test('a full queue ends it at the last thousand that was taken', async () => {
   const { ports, keys, pages } = world({ count: 25_000, room: 12_300 })
-  expect(await pass(ports, job, null, signal)).toMatchObject({ pushed: 12_300, cursor: keys[11_999], ended: 'full' })
+  expect(await pass(ports, job, from(null), signal)).toMatchObject({
+    pushed: 12_300,
+    cursor: keys[11_999],
+    ended: 'full',
+  })
   expect(pages).toHaveLength(2)
 })
 
 test('a queue that is full from the start leaves the cursor where it was', async () => {
   const { ports, keys } = world({ count: 5_000, room: 0 })
-  expect(await pass(ports, job, keys[99] as string, signal)).toMatchObject({
+  expect(await pass(ports, job, from(keys[99]), signal)).toMatchObject({
     pushed: 0,
     cursor: keys[99],
     ended: 'full',
@@ -113,20 +121,20 @@ test('a queue that is full from the start leaves the cursor where it was', async
 
 test('it goes on behind its cursor', async () => {
   const { ports, keys, pages } = world({ count: 5_000 })
-  expect(await pass(ports, job, keys[3_999] as string, signal)).toMatchObject({ seen: 1_000, ended: 'finished' })
+  expect(await pass(ports, job, from(keys[3_999]), signal)).toMatchObject({ seen: 1_000, ended: 'finished' })
   expect(pages[0]?.after).toBe(keys[3_999])
 })
 
 test('after 30 s it ends at its cursor', async () => {
   const { clock, ports, keys } = world({ count: 100_000, pageMs: 8_000 })
-  const result = pass(ports, job, null, signal)
+  const result = pass(ports, job, from(null), signal)
   await clock.pass(60_000)
   expect(await result).toMatchObject({ seen: 40_000, cursor: keys[39_999], ended: 'budget' })
 })
 
 test('a turn that is somebody else’s now ends it', async () => {
   const { ports, keys } = world({ count: 30_000 })
-  expect(await pass({ ...ports, advance: async () => false }, job, null, signal)).toMatchObject({
+  expect(await pass({ ...ports, advance: async () => false }, job, from(null), signal)).toMatchObject({
     seen: 10_000,
     cursor: keys[9_999],
     ended: 'lost',
@@ -137,24 +145,24 @@ test('a worker that stops ends it after its page', async () => {
   const { ports, keys } = world({ count: 30_000 })
   const stop = new AbortController()
   stop.abort()
-  expect(await pass(ports, job, null, stop.signal)).toMatchObject({ cursor: keys[9_999], ended: 'stopped' })
+  expect(await pass(ports, job, from(null), stop.signal)).toMatchObject({ cursor: keys[9_999], ended: 'stopped' })
 })
 
 test('hints of a sweep are not fresh, wait as long as their row does, and are spread by its jitter', async () => {
   const { ports, pushes } = world({ count: 1, row: { waitMs: 700 } })
-  await pass(ports, job, null, signal)
+  await pass(ports, job, from(null), signal)
   expect(pushes).toEqual([[{ job: 'a', key: '0000000', delayMs: 5_700, fresh: false }]])
 })
 
 test('a key with a new version is hinted as fresh, then cleared: a crash in between loses nothing', async () => {
   const { ports, pushes, order } = world({ count: 1, row: { renewed: true, version: '2' } })
-  await pass(ports, job, null, signal)
+  await pass(ports, job, from(null), signal)
   expect(pushes[0]?.[0]).toMatchObject({ key: '0000000', fresh: true })
   expect(order).toEqual(['push', 'clear'])
 })
 
 test('an empty table is a finished pass', async () => {
-  expect(await pass(world({ count: 0 }).ports, job, null, signal)).toMatchObject({
+  expect(await pass(world({ count: 0 }).ports, job, from(null), signal)).toMatchObject({
     seen: 0,
     cursor: null,
     ended: 'finished',

@@ -1,5 +1,6 @@
 // Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
 import type { Clock } from '../../../base/clock.ts'
+import { RegrowError } from '../../../base/errors.ts'
 import {
   defaultBounds,
   type Hint,
@@ -8,8 +9,15 @@ import {
   type Pushed,
   type QueueBounds,
 } from '../../../queue/hint.ts'
-import type { Mark, Popped, PopRequest, Queue } from '../../../queue/queue.ts'
-import type { SqlExecutor } from '../../../store/executor.ts'
+import {
+  type Mark,
+  outOfMemory,
+  type Popped,
+  type PopRequest,
+  type PushOptions,
+  type Queue,
+} from '../../../queue/queue.ts'
+import { type Row, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { statements } from './statements.gen.ts'
 
 /** A poll after a pop that found something, and the floor that it slows down to when idle. */
@@ -33,12 +41,16 @@ export class PostgresQueue implements Queue {
     this.#bounds = { ...defaultBounds, ...bounds }
   }
 
-  async push(hints: readonly Hint[]): Promise<Pushed> {
+  async push(hints: readonly Hint[], { share = 1 }: PushOptions = {}): Promise<Pushed> {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
-    const { maxHints, maxDelayed } = this.#bounds
-    const call = this.#db.query(statements.push, [JSON.stringify(list), maxHints, maxDelayed])
-    const { rows } = await this.#during(call)
+    const [maxHints, maxDelayed] = [this.#bounds.maxHints, this.#bounds.maxDelayed].map((most) =>
+      Math.ceil(most * share),
+    )
+    const call = this.#db.query(statements.push, [JSON.stringify(list), maxHints as number, maxDelayed as number])
+    const { rows } = await this.#during(call).catch((error: unknown) => {
+      throw isOutOfMemory(error) ? refused(error) : error
+    })
     for (const waiter of this.#waiting) waiter.abort()
     const { added, merged, dropped } = rows[0] as unknown as Pushed
     return { added: Number(added), merged: Number(merged), dropped: Number(dropped) }
@@ -74,9 +86,9 @@ export class PostgresQueue implements Queue {
     await this.#db.query(statements.writeMark, [String(epoch), String(sequence)])
   }
 
-  async moveMark({ epoch, sequence }: Mark): Promise<boolean> {
+  async moveMark({ epoch, sequence }: Mark): Promise<Mark | null> {
     const { rows } = await this.#db.query(statements.moveMark, [String(epoch), String(sequence)])
-    return rows.length > 0
+    return markOf(rows[0])
   }
 
   async count(jobs: readonly string[]) {
@@ -109,7 +121,7 @@ export class PostgresQueue implements Queue {
     const [first] = rows
     return {
       hints: rows.flatMap(({ job, key, fresh }) => (key === null ? [] : [{ job, key, fresh } as PoppedHint])),
-      mark: first?.epoch == null ? null : { epoch: Number(first.epoch), sequence: Number(first.sequence) },
+      mark: markOf(first),
     }
   }
 
@@ -121,3 +133,17 @@ export class PostgresQueue implements Queue {
     return waitMs == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(waitMs))
   }
 }
+
+const markOf = (row: Row | undefined): Mark | null =>
+  row?.epoch == null ? null : { epoch: Number(row.epoch), sequence: Number(row.sequence) }
+
+/** Disk full, out of memory, or a limit of the server's own. */
+const isOutOfMemory = (error: unknown) => ['53100', '53200', '53400'].includes(sqlState(error) ?? '')
+
+const refused = (cause: unknown) =>
+  new RegrowError(
+    outOfMemory,
+    'The queue has no memory for more hints',
+    'Fewer are pushed for a while; the rows wait in the store. Give the server more room, or lower `maxHints`.',
+    cause,
+  )

@@ -5,7 +5,14 @@ from jsonb_array_elements_text($1::text::jsonb) as w(job)
 cross join (select regrow.clock() as at) env
 left join regrow.hints h on h.job = w.job
 group by w.job`,
-  moveMark: `update regrow.canary set epoch = $1::text::int8, sequence = $2::text::int8 returning one`,
+  moveMark: `with found as materialized (
+  select epoch, sequence from regrow.canary for update
+),
+moved as (
+  update regrow.canary c set sequence = greatest(c.sequence, $2::text::int8 + 1)
+  from found where found.epoch = $1::text::int8 and found.sequence >= $2::text::int8
+)
+select epoch::text as epoch, sequence::text as sequence from found`,
   next: `select extract(epoch from min(n.due_at) - (select regrow.clock()))::float8 * 1000 as wait_ms
 from jsonb_array_elements_text($1::text::jsonb) as w(job)
 cross join (values (true), (false)) as lane(fresh)

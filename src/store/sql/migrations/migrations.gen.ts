@@ -109,4 +109,40 @@ export const migrations: readonly { version: number; name: string; statements: r
     `alter table regrow.sweeps add column if not exists audited_at timestamptz`,
     `alter table regrow.workers add column if not exists stuck int not null default 0`,
   ] },
+  { version: 4, name: '004-healing', statements: [
+    `create table if not exists regrow.marks (
+  queue text primary key,
+  epoch bigint not null,
+  sequence bigint not null,
+  epoch_at timestamptz not null,
+  bumped_at timestamptz not null
+) with (fillfactor = 50)`,
+    `create table if not exists regrow.heals (
+  id bigint generated always as identity primary key,
+  queue text not null,
+  epoch bigint not null,
+  at timestamptz not null,
+  how text not null check (how in ('missing', 'foreign', 'behind')),
+  noticed_by text not null,
+  jobs_left int not null,
+  pushed bigint not null default 0,
+  ended_at timestamptz
+)`,
+    `create index if not exists heals_at on regrow.heals (at)`,
+    `alter table regrow.sweeps
+  add column if not exists every_ms bigint,
+  add column if not exists heal bigint,
+  add column if not exists ramped_at timestamptz,
+  add column if not exists pass_seen bigint not null default 0,
+  add column if not exists pending bigint,
+  add column if not exists pending_estimated boolean not null default false,
+  add column if not exists pending_at timestamptz,
+  add column if not exists oldest_at timestamptz,
+  add column if not exists sample jsonb,
+  add column if not exists dropped bigint not null default 0,
+  add column if not exists stalled bigint not null default 0,
+  add column if not exists no_progress bigint not null default 0,
+  add column if not exists errors int not null default 0`,
+    `alter table regrow.pauses add column if not exists backlog bigint`,
+  ] },
 ]

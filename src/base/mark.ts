@@ -1,0 +1,19 @@
+// The canary: what queue and store both remember. A difference means that the queue was lost or rolled back.
+
+export interface Mark {
+  /** Another number after each loss. */
+  readonly epoch: number
+  /** Raised each second, in the queue first. */
+  readonly sequence: number
+}
+
+/** How the queue's mark differs: it is not there, of another epoch, or older than what the store knew before. */
+export type Difference = 'missing' | 'foreign' | 'behind'
+
+/** `known` was read from the store before `found` was read from the queue: a queue in order is never behind it. */
+export function difference(known: Mark, found: Mark | null): Difference | null {
+  if (found === null) return 'missing'
+  if (found.epoch !== known.epoch) return 'foreign'
+  // M11: a mark that is there may be that of an old copy.
+  return found.sequence < known.sequence ? 'behind' : null
+}

@@ -1,0 +1,46 @@
+// The canary as a decorator of a shared queue: each pop brings the queue's mark for free. It is compared with what the store
+// knew before that pop began; a difference is a suspicion, which the lower arrow confirms or forgets.
+import { difference, type Mark } from '../base/mark.ts'
+import type { Queue } from './queue.ts'
+
+/** What a process knows of the canary. */
+export class Canary {
+  #known: Mark | null = null
+  /** A mark differed since the store's copy was last read. */
+  suspected = false
+  /** Called at the first suspicion after each `know`. */
+  onSuspicion: () => void = () => {}
+
+  /** The store's copy, read just now. */
+  know(mark: Mark): void {
+    this.#known = mark
+    this.suspected = false
+  }
+
+  /** The queue, with its pops compared. */
+  watch(queue: Queue): Queue {
+    return {
+      name: queue.name,
+      shared: queue.shared,
+      push: (hints, options) => queue.push(hints, options),
+      writeMark: (mark) => queue.writeMark(mark),
+      moveMark: (known) => queue.moveMark(known),
+      count: (jobs) => queue.count(jobs),
+      wipe: () => queue.wipe(),
+      close: () => queue.close(),
+      pop: async (request, signal) => {
+        const known = this.#known
+        const popped = await queue.pop(request, signal)
+        if (known && difference(known, popped.mark) !== null) this.#suspect()
+        return popped
+      },
+    }
+  }
+
+  /** Once per look: a queue that was lost tells it with every pop. */
+  #suspect(): void {
+    if (this.suspected) return
+    this.suspected = true
+    this.onSuspicion()
+  }
+}

@@ -1,0 +1,128 @@
+// When the real queue is down, hints of this process go through its memory: a decorator, so that nobody else knows. Then it
+// is not shared, and each working process sweeps for itself. When the real queue answers again, what memory holds is thrown
+// away: the rows are the truth, and the fleet's sweep brings them.
+import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
+import { RegrowError } from '../base/errors.ts'
+import type { LoopSpec } from '../base/loop.ts'
+import type { Hint, Pushed } from './hint.ts'
+import { MemoryQueue } from './memory.ts'
+import { outOfMemory, type Popped, type PopRequest, type Queue } from './queue.ts'
+
+/** S16: a pop that takes so much longer than it may wait is one of a queue that is down. */
+const popPatienceMs = 5_000
+const pushPatienceMs = 10_000
+const probe = { everyMs: 1_000, patienceMs: 3_000 }
+
+export interface FallbackEvents {
+  /** The real queue failed; from now on memory stands in. */
+  readonly down: (error: unknown) => void
+  /** It answers again; so many hints of this process's memory were thrown away. */
+  readonly up: (downMs: number, thrownAway: number) => Promise<void>
+}
+
+export class FallbackQueue implements Queue {
+  readonly name: string
+  readonly #real: Queue
+  readonly #memory: MemoryQueue
+  readonly #clock: Clock
+  readonly #events: FallbackEvents
+  /** Since when the real queue is down. */
+  #downAt: number | undefined
+  /** Somebody pops here: hints in this process's memory are of use to nobody else. */
+  #working = false
+  /** How often it came back: a call from before that tells nothing of now. */
+  #ups = 0
+
+  constructor(real: Queue, clock: Clock, events: FallbackEvents) {
+    this.#real = real
+    this.name = real.name
+    this.#clock = clock
+    this.#memory = new MemoryQueue(clock)
+    this.#events = events
+  }
+
+  get down(): boolean {
+    return this.#downAt !== undefined
+  }
+
+  /** M38: memory that stands in is no queue of the fleet. */
+  get shared(): boolean {
+    return this.#real.shared && !this.down
+  }
+
+  async push(hints: readonly Hint[], options?: Parameters<Queue['push']>[1]): Promise<Pushed> {
+    if (this.down && this.#working) return this.#memory.push(hints, options)
+    const ups = this.#ups
+    try {
+      return await withDeadline(this.#clock, pushPatienceMs, 'queue.push', this.#real.push(hints, options))
+    } catch (error) {
+      if (!this.#working || isRefusal(error)) throw error
+      this.#fail(error, ups)
+      return this.#memory.push(hints, options)
+    }
+  }
+
+  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    this.#working = true
+    const ups = this.#ups
+    if (!this.down)
+      try {
+        const patienceMs = request.waitMs + popPatienceMs
+        return await withDeadline(this.#clock, patienceMs, 'queue.pop', this.#real.pop(request, signal))
+      } catch (error) {
+        this.#fail(error, ups)
+      }
+    return this.#memory.pop(request, signal)
+  }
+
+  /** Asks the real queue whether it is back, while it is down. */
+  probing(): LoopSpec {
+    return {
+      name: 'queue',
+      tick: async () => {
+        if (this.#downAt === undefined) return probe.everyMs
+        const answered = await withDeadline(this.#clock, probe.patienceMs, 'queue.count', this.#real.count([])).then(
+          () => true,
+          () => false,
+        )
+        const since = this.#downAt
+        if (!answered || since === undefined) return probe.everyMs
+        this.#downAt = undefined
+        this.#ups++
+        await this.#events.up(this.#clock.now() - since, await this.#memory.wipe())
+        return probe.everyMs
+      },
+    }
+  }
+
+  writeMark(mark: Parameters<Queue['writeMark']>[0]) {
+    return this.#real.writeMark(mark)
+  }
+
+  moveMark(known: Parameters<Queue['moveMark']>[0]) {
+    return this.#real.moveMark(known)
+  }
+
+  count(jobs: readonly string[]) {
+    return this.down ? this.#memory.count(jobs) : this.#real.count(jobs)
+  }
+
+  wipe(): Promise<number> {
+    return this.#real.wipe()
+  }
+
+  async close(): Promise<void> {
+    await this.#memory.close()
+    await this.#real.close()
+  }
+
+  #fail(error: unknown, ups: number): void {
+    if (this.down || ups !== this.#ups) return
+    this.#downAt = this.#clock.now()
+    this.#events.down(error)
+  }
+}
+
+/** It answered, and said what is wrong with the call: that is no outage. */
+const isRefusal = (error: unknown) => error instanceof RegrowError && error.code === outOfMemory

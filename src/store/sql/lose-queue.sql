@@ -1,0 +1,38 @@
+-- Lose: the queue is gone. A new epoch, by compare-and-set: one winner (S17, M27), and not sooner than $6 ms after the last.
+-- $1 queue · $2 epoch that the store had · $3 epoch found in the queue, or null · $4 how it differs · $5 who noticed · $6 ms
+-- Returns the new epoch; no row: somebody else was quicker, or it is too soon.
+-- Every sweep begins a new pass now, from the beginning (M42): a turn under way is taken from its holder, who might be dead,
+-- and whose cursor would be of a queue that is no more. Synchronous: an epoch that a crash takes back would come twice.
+with env as materialized (
+  select regrow.clock() as at
+),
+won as (
+  update regrow.marks m
+  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  from env
+  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  returning m.epoch, env.at
+),
+overtaken as (
+  update regrow.heals h set ended_at = won.at from won where h.queue = $1::text and h.ended_at is null
+),
+swept as materialized (
+  select s.job, exists (select 1 from regrow.workers w where jsonb_exists(w.jobs, s.job)) as handled
+  from regrow.sweeps s where exists (select 1 from won) order by s.job for update of s
+),
+heal as (
+  insert into regrow.heals (queue, epoch, at, how, noticed_by, jobs_left, ended_at)
+  select $1::text, won.epoch, won.at, $4::text, $5::text, n.jobs, case when n.jobs = 0 then won.at end
+  from won cross join (select count(*) filter (where handled)::int as jobs from swept) n
+  returning id
+),
+begun as (
+  update regrow.sweeps s
+  set next_at = won.at, ramped_at = won.at, cursor = null, holder = null, until = null, last_holder = null,
+    pass_seen = 0, heal = case when swept.handled then heal.id end
+  from swept cross join won cross join heal where s.job = swept.job
+),
+forgotten as (
+  delete from regrow.heals h using won where h.at < won.at - interval '1 year'
+)
+select epoch::text as epoch from won

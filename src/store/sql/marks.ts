@@ -1,0 +1,30 @@
+// Marks in SQL.
+import type { SqlDatabase } from '../executor.ts'
+import type { Marks } from '../marks.ts'
+import type { Statements } from './schema.ts'
+
+/** `there`: false on the schema before, which has no marks. */
+export function sqlMarks(db: SqlDatabase, texts: () => Statements, there: () => boolean): Marks {
+  return {
+    async look(queue, everyMs) {
+      if (!there()) return null
+      const { rows } = await db.query(texts().lookMark, [queue, everyMs])
+      const row = rows[0]
+      // Somebody else made the row after this statement began: it sees that the next time.
+      if (!row) return null
+      return {
+        mark: { epoch: Number(row.epoch), sequence: Number(row.sequence) },
+        first: row.first === true,
+        bumps: row.bumps === true,
+      }
+    },
+    async raise(queue, { epoch, sequence }) {
+      await db.query(texts().raiseMark, [queue, String(epoch), String(sequence)])
+    },
+    async lose(queue, { known, found, how, by }, apartMs) {
+      const foundEpoch = found === null ? null : String(found.epoch)
+      const { rows } = await db.query(texts().loseQueue, [queue, String(known.epoch), foundEpoch, how, by, apartMs])
+      return rows[0] ? { epoch: Number(rows[0].epoch), sequence: 0 } : null
+    },
+  }
+}

@@ -1,0 +1,33 @@
+// Lower arrow: rows of a page become hints, and what the ledger remembers of older versions is cleared.
+import type { Random } from '../base/random.ts'
+import type { Job } from '../job/job.ts'
+import type { Pushed } from '../queue/hint.ts'
+import type { Push } from '../queue/push.ts'
+import type { Ledger } from '../store/ledger.ts'
+import type { PageRow } from '../store/source.ts'
+
+export interface HintPorts {
+  readonly random: Random
+  readonly ledger: Ledger
+  readonly push: Push
+}
+
+export async function hintRows(
+  { ledger, push, random }: HintPorts,
+  job: Job,
+  rows: readonly PageRow[],
+): Promise<Pushed> {
+  const pushed = await push(
+    rows.map(({ key, waitMs, renewed }) => ({
+      job: job.name,
+      key,
+      delayMs: waitMs + random.float() * job.sweepJitterMs,
+      // A new version has the hint of the old one's back-off in its way: only a fresh one makes that sooner.
+      fresh: renewed,
+    })),
+  )
+  // After the push: a crash in between leaves a hint whose check clears the row by itself.
+  const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
+  if (renewed.length > 0) await ledger.clear(job.name, renewed)
+  return pushed
+}

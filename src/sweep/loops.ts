@@ -1,0 +1,25 @@
+// The lower arrow as it runs in a working process: every loop of it, wired.
+import type { LoopSpec } from '../base/loop.ts'
+import type { Workers } from '../store/workers.ts'
+import { freeLoop } from './free.ts'
+import { heartbeats } from './heartbeat.ts'
+import { canaryLoop, type LostPorts } from './lost.ts'
+import { type OwnPorts, ownLoop } from './own.ts'
+import { sweepLoop, type TurnPorts } from './turn.ts'
+
+export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue'> &
+  OwnPorts &
+  Omit<LostPorts, 'firstSeen'> & {
+    readonly workers: Workers
+    readonly leaseMs: number
+  }
+
+export function sweepLoops(ports: SweepingPorts): LoopSpec[] {
+  const names = ports.jobs.map(({ name }) => name)
+  return [
+    freeLoop(ports),
+    sweepLoop({ ...ports, emptyQueue: !ports.queue.shared, heartbeat: heartbeats(ports.events) }),
+    ownLoop(ports),
+    canaryLoop({ ...ports, firstSeen: () => ports.sweeps.makeDue(names, { anew: true }) }),
+  ]
+}

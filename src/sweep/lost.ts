@@ -1,0 +1,95 @@
+// Lower arrow: is the queue still the one that was filled? Each second one process changes the mark it finds in the queue,
+// then raises the store's copy. A mark that is missing, foreign or behind is looked at once more; then one winner declares
+// the loss, and every sweep begins a new pass. Runs busy or idle, and sooner when a pop brings a mark that differs (L4).
+import type { Events } from '../base/events.ts'
+import type { LoopSpec } from '../base/loop.ts'
+import { type Difference, difference, type Mark } from '../base/mark.ts'
+import type { EventMap } from '../job/event-map.ts'
+import type { Canary } from '../queue/canary.ts'
+import type { Queue } from '../queue/queue.ts'
+import type { Marks } from '../store/marks.ts'
+
+/** How often the queue's mark is changed: a loss is noticed within this. */
+const canaryMs = 1_000
+/** Who asks a little early may change it: two seconds would pass otherwise. */
+const bumpMs = canaryMs * 0.9
+/** Rebuilds keep this distance. */
+const apartMs = 2_000
+const againMs = 100
+
+export interface LostPorts {
+  readonly events: Events<EventMap>
+  readonly marks: Marks
+  readonly canary: Canary
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'writeMark' | 'moveMark'>
+  /** Who notices, for the history: host and pid. */
+  readonly by: string
+  /** Every sweep is due: begins the next round of the sweep loop now. */
+  readonly sweepNow: () => void
+  /** A queue that nobody knew is empty: makes the sweeps due. */
+  readonly firstSeen: () => Promise<void>
+}
+
+export function canaryLoop(ports: LostPorts): LoopSpec {
+  const { marks, queue, canary } = ports
+  return {
+    name: 'canary',
+    async tick() {
+      // M38: a queue of this process alone says nothing about the fleet.
+      if (!queue.shared) return canaryMs
+      const suspected = canary.suspected
+      const stored = await marks.look(queue.name, bumpMs)
+      if (!stored) return canaryMs
+      canary.know(stored.mark)
+      if (stored.first) await greet(ports, stored.mark)
+      else if (stored.bumps || suspected) return compare(ports, stored.mark)
+      return canaryMs
+    },
+  }
+}
+
+/** The first mark of a queue that the store had never heard of. */
+async function greet({ queue, firstSeen, sweepNow }: LostPorts, mark: Mark): Promise<void> {
+  await queue.writeMark(mark)
+  await firstSeen()
+  sweepNow()
+}
+
+async function compare(ports: LostPorts, mark: Mark): Promise<number> {
+  const { marks, queue, canary } = ports
+  if ((await lookAt(ports, mark)).how === null) return canaryMs
+  // Once more, the store first: somebody may have declared the loss between the two looks.
+  const again = await marks.look(queue.name, bumpMs)
+  if (!again) return canaryMs
+  canary.know(again.mark)
+  const { found, how } = await lookAt(ports, again.mark)
+  if (how === null) return canaryMs
+  await declare(ports, again.mark, found, how)
+  // Won or not, it has to be seen to be in order: the winner may have died before it made the mark.
+  canary.suspected = true
+  return againMs
+}
+
+/** Compares, and moves what is in order: the queue's mark first, then the store's copy (S17). */
+async function lookAt(
+  { queue, marks }: LostPorts,
+  known: Mark,
+): Promise<{ found: Mark | null; how: Difference | null }> {
+  const found = await queue.moveMark(known)
+  const how = difference(known, found)
+  if (found !== null && how === null)
+    await marks.raise(queue.name, { ...known, sequence: Math.max(found.sequence, known.sequence + 1) })
+  return { found, how }
+}
+
+async function declare(ports: LostPorts, known: Mark, found: Mark | null, how: Difference): Promise<void> {
+  const { queue, marks, events, canary, by, sweepNow } = ports
+  const mark = await marks.lose(queue.name, { known, found, how, by }, apartMs)
+  // Somebody else's, or too soon after the last one.
+  if (!mark) return
+  // M41: only here, and for a queue never seen before, a mark is made.
+  await queue.writeMark(mark)
+  canary.know(mark)
+  events.emit('queue.lost', { queue: queue.name, how, epoch: mark.epoch })
+  sweepNow()
+}

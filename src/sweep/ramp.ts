@@ -1,0 +1,15 @@
+// After a loss, or the end of a pause, everything would start at once. The first pass brings hints back slowly and then
+// faster: five hundred at first, twice as many in each second that follows.
+
+const first = 500
+const doublesInMs = 1_000
+/** By then no queue is still filling. */
+const overAfterMs = 20_000
+/** How long to wait when no more may be pushed yet. */
+export const rampStepMs = 100
+
+/** Hints that the first pass may have pushed so long after everything came back (L9); null: it never did. */
+export function allowedBy(sinceMs: number | null): number {
+  if (sinceMs === null || sinceMs >= overAfterMs) return Number.POSITIVE_INFINITY
+  return Math.floor(first * 2 ** (Math.max(0, sinceMs) / doublesInMs))
+}
