@@ -16,6 +16,7 @@ export {
   type SqlValue,
   sql,
 } from './job/pending.ts'
+export type { PauseOptions, Pausing } from './operate/pause.ts'
 export type {
   ActOptions,
   DropReport,

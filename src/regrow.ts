@@ -19,6 +19,7 @@ import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
 import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
+import { type Pausing, pausing } from './operate/pause.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
 import { type Status, status } from './operate/status.ts'
 import { Canary } from './queue/canary.ts'
@@ -81,7 +82,7 @@ export interface DeclaredJob {
 }
 
 /** `Tx` is what `ctx.tx` and `app.transaction` hand out: the store's own transaction. */
-export interface App<Tx = Transaction> {
+export interface App<Tx = Transaction> extends Pausing {
   readonly job: DeclareJob<Tx>
   work(options?: WorkOptions): WorkerHandle
   /** Runs `fn` in a transaction of the store; what is enqueued with `{ tx }` commits with it and is hinted after. */
@@ -169,6 +170,12 @@ export function compose<Tx = Transaction>(
     return { ...shared, store, inspector: store.inspector, sweeps: store.sweeps, jobs: registry.jobs() }
   }
 
+  const switches = pausing(async () => {
+    const { pauses, inspector } = await stored()
+    const { host, pid } = whereabouts()
+    return { pauses, inspector, jobs: registry.jobs(), author: `${host}:${pid}` }
+  })
+
   const declared: DeclaredJob[] = []
   const declare = (name: string, given: GivenOptions) => {
     const job = registry.declare(name, given)
@@ -204,6 +211,7 @@ export function compose<Tx = Transaction>(
     },
     status: async () => status(await operating()),
     quarantine: quarantine(operating),
+    ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
     migrate: async () => (await guarded()).migrate(),
     close: once(async () => {

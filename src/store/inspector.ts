@@ -1,5 +1,6 @@
 // What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
 // Reads nothing of the user's; what a person changes is written to the audit in the same statement.
+import type { Difference } from '../base/mark.ts'
 
 /** The last sweep of a job, as its row tells it. */
 export interface SweepRow {
@@ -14,6 +15,26 @@ export interface SweepRow {
   readonly pushed: number
   readonly held: number
   readonly tookMs: number
+  /** Hints that the queue had no room for, in the last turn. */
+  readonly dropped: number
+  /** The interval that its declaration asks for; null: an older schema does not know. */
+  readonly everyMs: number | null
+  /** Turns that failed in a row. */
+  readonly errors: number
+  /** Pending rows; null: no pass has counted them yet. */
+  readonly pending: PendingCount | null
+  /** Since when the row that waits longest is known to wait, as the last turn saw it; null: nothing waited. */
+  readonly oldestAt: Date | null
+  /** The queue was lost, and the pass that brings this job's hints back is not over. */
+  readonly healing: boolean
+}
+
+/** How much is pending, when somebody last knew. */
+export interface PendingCount {
+  readonly count: number
+  /** By the planner: passes do not reach the end of the rows. Otherwise the last whole pass counted them. */
+  readonly estimated: boolean
+  readonly at: Date
 }
 
 /** A pause that holds now. */
@@ -24,6 +45,8 @@ export interface PauseRow {
   readonly since: Date
   /** Null: until somebody resumes it. */
   readonly until: Date | null
+  /** Rows that were pending when it began; null: no pass has counted them since. */
+  readonly backlog: number | null
 }
 
 /** One job as regrow's tables show it. */
@@ -37,6 +60,13 @@ export interface JobRow {
   readonly intents: number
   /** Live workers that have its handler. */
   readonly workers: number
+  /**
+   * Runs that ended well while their row stayed pending: keys that failed of it, and without a `version` column runs in
+   * the present pass or the one before.
+   */
+  readonly noProgress: number
+  /** Claims whose worker is gone or silent for longer than the lease, and since when the first of them is. */
+  readonly unowned: { readonly count: number; readonly since: Date } | null
   /** Null: no worker has ever declared it. */
   readonly sweep: SweepRow | null
   readonly pause: PauseRow | null
@@ -55,6 +85,24 @@ export interface WorkerRow {
   readonly running: number
   /** Slots that handlers keep which did not end 30 s after their timeout; at half of them it asks to be recycled. */
   readonly stuck: number
+}
+
+/** One loss of the queue, and how it grew back. */
+export interface HealRow {
+  readonly queue: string
+  readonly epoch: number
+  /** When it was noticed. */
+  readonly at: Date
+  /** The queue's mark was missing, of another epoch, or older than what the store knew. */
+  readonly how: Difference
+  /** Host and process. */
+  readonly noticedBy: string
+  /** Hints that were brought back so far. */
+  readonly pushed: number
+  /** Jobs whose first pass since is not over; nobody makes it while no worker has their handler. */
+  readonly jobsLeft: number
+  /** Null: it is not over. */
+  readonly endedAt: Date | null
 }
 
 /** A key that failed for good. */
@@ -88,6 +136,10 @@ export interface Inspector {
   /** Every job that one of the tables names, and the store's time. */
   jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[] }>
   workers(leaseMs: number): Promise<WorkerRow[]>
+  /** The last losses of a queue, newest first; none on a schema that does not remember them. */
+  heals(limit: number): Promise<HealRow[]>
+  /** Names of the jobs that have a sweep, a pause or a worker; `job` too when it has intents or quarantined keys. */
+  names(job: string): Promise<string[]>
   /** The next `limit` quarantined keys after `after`, by job and key. */
   quarantined(job: string | null, after: { job: string; key: string } | null, limit: number): Promise<QuarantinedKey[]>
   find(job: string, key: string): Promise<QuarantinedDetail | null>

@@ -2,8 +2,11 @@
 import type { PauseRow } from './inspector.ts'
 
 export interface Pauses {
-  /** Stops hints and starts of a job, for `forMs` on the store's clock; null: until it is resumed. Again: replaces reason and end. */
-  pause(job: string, reason: string, author: string, forMs: number | null): Promise<void>
+  /**
+   * Stops hints and starts of a job, for `forMs` on the store's clock; null: until it is resumed. Again: replaces reason,
+   * author and end. Answers the pause as it holds now.
+   */
+  pause(job: string, reason: string, author: string, forMs: number | null): Promise<PauseRow>
   /** Ends a pause and makes the sweep due from the beginning; false: there was none. */
   resume(job: string, author: string): Promise<boolean>
   /** Ends a pause that has run out, as a resume would; false: there is none, or it still holds. */

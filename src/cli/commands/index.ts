@@ -3,6 +3,7 @@ import type { Group } from '../command.ts'
 import { enqueue } from './enqueue.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
+import { pause, resume } from './pause.ts'
 import { quarantine } from './quarantine.ts'
 import { status } from './status.ts'
 import { sweep } from './sweep.ts'
@@ -20,5 +21,5 @@ export const commands: Group = {
     ['regrow status', 'how every job and worker stands'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, quarantine },
+  commands: { init, migrate, work, enqueue, status, sweep, pause, resume, quarantine },
 }

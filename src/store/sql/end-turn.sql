@@ -3,7 +3,7 @@
 -- brought_back, estimate, oldest_ms, sample }
 -- A sweep that was made due while the pass ran stays due. The first pass after a loss counts what it brought back; the last
 -- of them ends the heal, and its row is returned: epoch, pushed, took_ms since the loss. The lock on that row counts right
--- when two turns end at once.
+-- when two turns end at once. The oldest row is that of the whole pass, in however many turns it is made.
 with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb)
@@ -28,7 +28,8 @@ ended as (
     pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
     pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
     oldest_at = case when x.error is not null then s.oldest_at -- since 4
-      else regrow.clock() - make_interval(secs => x.oldest_ms / 1000) end, -- since 4
+      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000), -- since 4
+        case when s.pass_seen > 0 then s.oldest_at end) end, -- since 4
     sample = case when x.error is not null then s.sample else x.sample end, -- since 4
     dropped = coalesce(x.dropped, 0), -- since 4
     no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4

@@ -1,13 +1,25 @@
 -- Inspect jobs: how each job stands that one of regrow's tables names. $1 lease in ms
 -- Returns at_ms on every row, and one row at least: job is null when no table names any.
 -- Reads ledger and intents whole: for a person, not for a loop.
+-- no_progress: keys that failed because their row stayed pending, and runs of which no version tells, in the present pass or
+-- the one before, whichever are more: a row that never changes runs once in each. Errors that are stored out of line are none
+-- of these, and are not fetched. A claim whose worker's row is gone is without an owner since that row was deleted, which
+-- nobody wrote down: since the claim's last change, then.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 ),
 ledger as materialized (
-  select job, count(*) filter (where state = 'running') as running, count(*) filter (where state = 'retrying') as retrying,
-    count(*) filter (where state = 'quarantined') as quarantined
-  from regrow.ledger group by job
+  select l.job, count(*) filter (where l.state = 'running') as running, count(*) filter (where l.state = 'retrying') as retrying,
+    count(*) filter (where l.state = 'quarantined') as quarantined,
+    count(*) filter (where case when pg_column_size(l.error) < 2000
+      then l.error like 'It ran and returned, but the row is still pending%' end) as no_progress,
+    count(*) filter (where l.holder is not null and o.since is not null) as unowned,
+    min(o.since) filter (where l.holder is not null) as unowned_since
+  from regrow.ledger l cross join env left join regrow.workers w on w.id = l.holder
+  cross join lateral (
+    select case when w.id is null then l.updated_at when w.beat_at < env.at - env.lease then w.beat_at end as since
+  ) o
+  group by l.job
 ),
 intents as materialized (
   select job, count(*) as waiting from regrow.intents group by job
@@ -26,11 +38,19 @@ named as (
 select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
-  coalesce(h.workers, 0)::int as workers,
+  coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
+  (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
+  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress, -- since 4
+  coalesce(l.no_progress, 0)::int as no_progress, -- before 4
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
+  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing, -- since 4
+  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms, -- since 4
+  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog, -- since 4
+  null as every_ms, 0 as dropped, (s.last_error is not null)::int as errors, false as healing, -- before 4
+  null as pending, false as pending_estimated, null as pending_ms, null as oldest_ms, null as backlog, -- before 4
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
 from env left join named on true

@@ -1,12 +1,14 @@
 // The inspector in SQL. Whole-table counts have a time limit: a person waits, the database must not.
 import type { Row, SqlDatabase } from '../executor.ts'
-import type { DropVerdict, Inspector, JobRow, PauseRow, QuarantinedKey } from '../inspector.ts'
+import type { DropVerdict, HealRow, Inspector, JobRow, PauseRow, QuarantinedKey, SweepRow } from '../inspector.ts'
 import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
 
 const date = (ms: unknown): Date => new Date(Number(ms))
 const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
+/** A statement for the schema before has no such column, or null in it. */
+const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
 
 /** A row of `pauses` with its times as milliseconds. */
 export function pauseOf(row: Row): PauseRow {
@@ -16,6 +18,7 @@ export function pauseOf(row: Row): PauseRow {
     author: row.author as string,
     since: date(row.since_ms),
     until: dateOrNull(row.until_ms),
+    backlog: numberOrNull(row.backlog),
   }
 }
 
@@ -38,6 +41,13 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
         running: Number(row.running),
         stuck: Number(row.stuck),
       }))
+    },
+    async heals(limit) {
+      return (await db.query(texts().inspectHeals, [limit])).rows.map(healOf)
+    },
+    async names(job) {
+      const { rows } = await db.query(texts().inspectNames, [job])
+      return rows.map((row) => row.job as string)
     },
     async quarantined(job, after, limit) {
       const params = [job, after?.job ?? null, after?.key ?? null, limit]
@@ -77,21 +87,46 @@ function jobOf(row: Row): JobRow {
     quarantined: Number(row.quarantined),
     intents: Number(row.intents),
     workers: Number(row.workers),
-    sweep:
-      row.next_ms === null
-        ? null
-        : {
-            nextAt: date(row.next_ms),
-            sweeping: row.sweeping === true,
-            lastAttemptAt: dateOrNull(row.attempt_ms),
-            lastSuccessAt: dateOrNull(row.success_ms),
-            lastError: row.last_error as string | null,
-            seen: Number(row.seen),
-            pushed: Number(row.pushed),
-            held: Number(row.held),
-            tookMs: Number(row.took_ms),
-          },
+    noProgress: Number(row.no_progress),
+    unowned: row.unowned_ms === null ? null : { count: Number(row.unowned), since: date(row.unowned_ms) },
+    sweep: row.next_ms === null ? null : sweepOf(row),
     pause: row.since_ms === null ? null : pauseOf(row),
+  }
+}
+
+function sweepOf(row: Row): SweepRow {
+  return {
+    nextAt: date(row.next_ms),
+    sweeping: row.sweeping === true,
+    lastAttemptAt: dateOrNull(row.attempt_ms),
+    lastSuccessAt: dateOrNull(row.success_ms),
+    lastError: row.last_error as string | null,
+    seen: Number(row.seen),
+    pushed: Number(row.pushed),
+    held: Number(row.held),
+    tookMs: Number(row.took_ms),
+    dropped: Number(row.dropped),
+    everyMs: numberOrNull(row.every_ms),
+    errors: Number(row.errors),
+    pending:
+      row.pending === null
+        ? null
+        : { count: Number(row.pending), estimated: row.pending_estimated === true, at: date(row.pending_ms) },
+    oldestAt: dateOrNull(row.oldest_ms),
+    healing: row.healing === true,
+  }
+}
+
+function healOf(row: Row): HealRow {
+  return {
+    queue: row.queue as string,
+    epoch: Number(row.epoch),
+    at: date(row.lost_ms),
+    how: row.how as HealRow['how'],
+    noticedBy: row.noticed_by as string,
+    pushed: Number(row.pushed),
+    jobsLeft: Number(row.jobs_left),
+    endedAt: dateOrNull(row.ended_ms),
   }
 }
 

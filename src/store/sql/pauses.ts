@@ -1,5 +1,5 @@
 // Pauses in SQL.
-import type { SqlDatabase } from '../executor.ts'
+import type { Row, SqlDatabase } from '../executor.ts'
 import type { Pauses } from '../pauses.ts'
 import { pauseOf } from './inspector.ts'
 import type { Statements } from './schema.ts'
@@ -7,7 +7,8 @@ import type { Statements } from './schema.ts'
 export function sqlPauses(db: SqlDatabase, texts: () => Statements): Pauses {
   return {
     async pause(job, reason, author, forMs) {
-      await db.query(texts().pause, [job, reason, author, forMs])
+      const { rows } = await db.query(texts().pause, [job, reason, author, forMs])
+      return pauseOf(rows[0] as Row)
     },
     async resume(job, author) {
       const { rows } = await db.query(texts().resume, [job, author])

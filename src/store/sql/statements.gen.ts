@@ -147,7 +147,8 @@ ended as (
     pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
     pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
     oldest_at = case when x.error is not null then s.oldest_at -- since 4
-      else regrow.clock() - make_interval(secs => x.oldest_ms / 1000) end, -- since 4
+      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000), -- since 4
+        case when s.pass_seen > 0 then s.oldest_at end) end, -- since 4
     sample = case when x.error is not null then s.sample else x.sample end, -- since 4
     dropped = coalesce(x.dropped, 0), -- since 4
     no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4
@@ -237,13 +238,25 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed, -- since 4
+  (extract(epoch from h.at) * 1000)::float8 as lost_ms, (extract(epoch from h.ended_at) * 1000)::float8 as ended_ms -- since 4
+from regrow.heals h order by h.at desc, h.id desc limit $1::int -- since 4
+select null as queue where $1::int is null -- before 4`,
   inspectJobs: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 ),
 ledger as materialized (
-  select job, count(*) filter (where state = 'running') as running, count(*) filter (where state = 'retrying') as retrying,
-    count(*) filter (where state = 'quarantined') as quarantined
-  from regrow.ledger group by job
+  select l.job, count(*) filter (where l.state = 'running') as running, count(*) filter (where l.state = 'retrying') as retrying,
+    count(*) filter (where l.state = 'quarantined') as quarantined,
+    count(*) filter (where case when pg_column_size(l.error) < 2000
+      then l.error like 'It ran and returned, but the row is still pending%' end) as no_progress,
+    count(*) filter (where l.holder is not null and o.since is not null) as unowned,
+    min(o.since) filter (where l.holder is not null) as unowned_since
+  from regrow.ledger l cross join env left join regrow.workers w on w.id = l.holder
+  cross join lateral (
+    select case when w.id is null then l.updated_at when w.beat_at < env.at - env.lease then w.beat_at end as since
+  ) o
+  group by l.job
 ),
 intents as materialized (
   select job, count(*) as waiting from regrow.intents group by job
@@ -262,11 +275,19 @@ named as (
 select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
-  coalesce(h.workers, 0)::int as workers,
+  coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
+  (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
+  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress, -- since 4
+  coalesce(l.no_progress, 0)::int as no_progress, -- before 4
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
+  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing, -- since 4
+  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms, -- since 4
+  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog, -- since 4
+  null as every_ms, 0 as dropped, (s.last_error is not null)::int as errors, false as healing, -- before 4
+  null as pending, false as pending_estimated, null as pending_ms, null as oldest_ms, null as backlog, -- before 4
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
 from env left join named on true
@@ -276,6 +297,15 @@ left join handled h on h.job = named.job
 left join regrow.sweeps s on s.job = named.job
 left join paused p on p.job = named.job
 order by named.job`,
+  inspectNames: `select job from regrow.sweeps
+union
+select job from regrow.pauses
+union
+select x.job from regrow.workers w cross join lateral jsonb_object_keys(w.jobs) as x(job)
+union
+select $1::text where exists (select 1 from regrow.intents where job = $1::text)
+  or exists (select 1 from regrow.ledger where job = $1::text and state = 'quarantined')
+order by job`,
   inspectWorkers: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 )
@@ -292,6 +322,7 @@ order by w.started_at, w.id`,
 delete from regrow.workers where id = $1::text`,
   listPauses: `select p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
+  , p.backlog::float8 as backlog -- since 4
 from regrow.pauses p cross join (select regrow.clock() as at) env
 where p.until is null or p.until > env.at
 order by p.job`,
@@ -391,8 +422,11 @@ update regrow.ledger l set pardoned = l.pardoned + 1, crash_of = null
 from unnest((select array_agg(job) from neighbours), (select array_agg(key) from neighbours)) as f(job, key)
 where l.key = f.key and l.job = f.job
 returning l.job, l.key`,
-  pause: `with env as materialized (
-  select regrow.clock() as at, regrow.clock() + make_interval(secs => $4::float8 / 1000) as until
+  pause: `with locked as materialized (
+  select count(*) as rows from (select 1 from regrow.sweeps where job = $1::text for update) s
+),
+env as materialized (
+  select regrow.clock() as at, regrow.clock() + make_interval(secs => $4::float8 / 1000) as until from locked
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
@@ -409,7 +443,9 @@ insert into regrow.pauses as p (job, reason, author, since, until)
 select $1::text, $2::text, $3::text, env.at, env.until from env
 on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until
   , since = case when p.until <= excluded.since then excluded.since else p.since end
-  , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4`,
+  , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4
+returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )
@@ -486,9 +522,12 @@ kept as (
   from held h where not h.blank and l.key = h.key and l.job = h.job
 )
 select job, key from held`,
-  resume: `with ended as (
-  delete from regrow.pauses where job = $1::text and ($2::text is not null or until <= regrow.clock())
-  returning job, reason
+  resume: `with locked as materialized (
+  select count(*) as rows from (select 1 from regrow.sweeps where job = $1::text for update) s
+),
+ended as (
+  delete from regrow.pauses p using locked where p.job = $1::text and ($2::text is not null or p.until <= regrow.clock())
+  returning p.job, p.reason
 ),
 begun as (
   update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
@@ -606,7 +645,10 @@ due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
   where (s.holder is null or s.until <= env.at)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
-  order by s.next_at, s.job
+    and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
+  order by
+    s.errors > 0, -- since 4
+    s.next_at, s.job
   limit $4::int
   for update of s skip locked
 ),
@@ -615,12 +657,13 @@ won as (
   set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
+    , s.ramped_at -- since 4
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
-  p.job is not null and (p.until is null or p.until > env.at) as paused, p.until <= env.at as pause_over,
-  (extract(epoch from env.at - s.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
+  p.until <= env.at as pause_over,
+  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
   null::float8 as ramped_ms, 0 as errors, null::text as sample, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,

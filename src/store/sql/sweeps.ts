@@ -17,9 +17,14 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () =>
     },
     async turn(holder, jobs, max) {
       const { rows } = await db.query(texts().turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
+      const won = rows.filter((row) => row.won === true)
+      // After the turn is won, as a check follows its take: the snapshot of the turn may be older than a pause or a resume
+      // that gave it. What commits after this takes the turn away again.
+      const held = won.length > 0 ? (await db.query(texts().listPauses)).rows : []
+      const paused = new Set(held.map((row) => row.job as string))
       const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
       return {
-        turns: rows.filter((row) => row.won === true).map(turnOf),
+        turns: won.map((row) => turnOf(row, paused.has(row.job as string))),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
         pausesOver: rows.filter((row) => row.pause_over === true).map((row) => row.job as string),
       }
@@ -50,13 +55,13 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () =>
   }
 }
 
-function turnOf(row: Row): Turn {
+function turnOf(row: Row, paused: boolean): Turn {
   return {
     job: row.job as string,
     term: Number(row.term),
     cursor: row.cursor as string | null,
     auditedMs: row.audited_ms === null ? null : Number(row.audited_ms),
-    paused: row.paused === true,
+    paused,
     rampedMs: row.ramped_ms === null ? null : Number(row.ramped_ms),
     errors: Number(row.errors),
     atMs: Number(row.at_ms),

@@ -1,10 +1,12 @@
 -- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
 -- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
--- Returns every job asked for: won, term, cursor, audited_ms since its audit, paused, pause_over (a pause that has run out and
--- is still written down), ramped_ms since everything came back at once, errors in a row, the sample of waiting keys,
+-- Returns every job asked for: won, term, cursor, audited_ms since its audit, pause_over (a pause that has run out and is
+-- still written down), ramped_ms since everything came back at once, errors in a row, the sample of waiting keys,
 -- and wait_ms until this holder may have it: due, stood back, and free.
 -- The turn of a dead worker is ended with its claims, by free.
--- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn.
+-- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn. Jobs whose last turn failed
+-- come after the others: one that hangs keeps its place for long.
+-- A job whose pause has run out has none until that is ended: the pass that follows is a ramped one (L9).
 with env as materialized (
   select regrow.clock() as at
 ),
@@ -15,7 +17,10 @@ due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
   where (s.holder is null or s.until <= env.at)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
-  order by s.next_at, s.job
+    and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
+  order by
+    s.errors > 0, -- since 4
+    s.next_at, s.job
   limit $4::int
   for update of s skip locked
 ),
@@ -24,12 +29,13 @@ won as (
   set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
+    , s.ramped_at -- since 4
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
-  p.job is not null and (p.until is null or p.until > env.at) as paused, p.until <= env.at as pause_over,
-  (extract(epoch from env.at - s.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
+  p.until <= env.at as pause_over,
+  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
   null::float8 as ramped_ms, 0 as errors, null::text as sample, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,

@@ -1,0 +1,117 @@
+// A person called: the kill switch of a job. In: a job, and why. Out: no check begun from now on starts a key of it (S8),
+// until it is resumed or its time is over; what it is given meanwhile is stored and held (M39). Needs the store alone: a
+// queue that is away is no reason why a job cannot be stopped.
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { RegrowError } from '../base/errors.ts'
+import { unknownOptions } from '../base/options.ts'
+import type { Job } from '../job/job.ts'
+import { storable } from '../job/outcome.ts'
+import { unknownJob } from '../job/unknown-job.ts'
+import type { Inspector, PauseRow } from '../store/inspector.ts'
+import type { Pauses } from '../store/pauses.ts'
+import type { ActOptions } from './quarantine.ts'
+
+/** Why a job is paused, and for how long. */
+export interface PauseOptions extends ActOptions {
+  /** Whoever finds the job paused reads it: in `status`, in `pauses()` and in `regrow.audit`. */
+  reason: string
+  /** It is over by itself after so long, 10 years at most. Defaults to until somebody resumes it. */
+  for?: Duration
+}
+
+/** The kill switch of each job. */
+export interface Pausing {
+  /**
+   * Stops the hints and starts of a job; handlers that run go on. Answers the pause as it holds now: a job that is paused
+   * already keeps its `since` and gets the new reason and end.
+   */
+  pause(job: string, options: PauseOptions): Promise<PauseRow>
+  /** Ends a pause; a new sweep brings back all that waits, slowly at first. False: the job was not paused. */
+  resume(job: string, options?: ActOptions): Promise<boolean>
+  /** The pauses that hold now, by job. */
+  pauses(): Promise<PauseRow[]>
+}
+
+export interface PausingPorts {
+  readonly pauses: Pauses
+  readonly inspector: Pick<Inspector, 'names'>
+  /** Every job that the app declares. */
+  readonly jobs: readonly Job[]
+  readonly author: string
+}
+
+const forMaxMs = 3_650 * 86_400_000
+
+/** `ports` opens the store: nothing is opened before the first call. */
+export function pausing(ports: () => Promise<PausingPorts>): Pausing {
+  return {
+    async pause(job, options) {
+      const { reason, author, forMs } = readPause(job, options)
+      const open = await ports()
+      await refuseUnknown(open, job)
+      return open.pauses.pause(job, reason, author ?? open.author, forMs)
+    },
+    async resume(job, options = {}) {
+      const { author } = readResume(job, options)
+      const open = await ports()
+      const ended = await open.pauses.resume(job, author ?? open.author)
+      if (!ended) await refuseUnknown(open, job)
+      return ended
+    },
+    pauses: async () => (await ports()).pauses.list(),
+  }
+}
+
+/** A pause of a misspelt name would stop nothing, and look as if it did. */
+async function refuseUnknown({ inspector, jobs }: PausingPorts, job: string): Promise<void> {
+  const declared = jobs.map(({ name }) => name)
+  if (declared.includes(job)) return
+  const known = [...new Set([...(await inspector.names(job)), ...declared])].sort()
+  if (known.includes(job)) return
+  const { code, message, hint } = unknownJob(job, known)
+  throw new RegrowError(
+    code,
+    message.split('\n  → ')[0] as string,
+    `${hint} A job that no worker has had yet is known to the app that declares it (--app).`,
+  )
+}
+
+function readPause(job: string, options: PauseOptions) {
+  const found = readActing('pause', job, options, ['reason', 'for', 'author'])
+  const { reason } = options
+  if (typeof reason !== 'string' || reason.trim() === '')
+    throw mistake('pause', job, `\`reason\` is ${reason === undefined ? 'missing' : JSON.stringify(reason)}`, sayWhy)
+  return { ...found, reason: storable(reason.trim()), forMs: readFor(options.for) }
+}
+
+const sayWhy = 'Say why: whoever finds the job paused reads it.'
+
+const readResume = (job: string, options: ActOptions) => readActing('resume', job, options, ['author'])
+
+function readActing(verb: string, job: string, options: ActOptions, known: readonly string[]) {
+  if (typeof job !== 'string')
+    throw mistake(verb, String(job), `the job is ${typeof job}`, 'Give its name, as in `job.name`.')
+  if (typeof options !== 'object' || options === null)
+    throw mistake(verb, job, `the options are ${JSON.stringify(options) ?? typeof options}`, 'Give an object.')
+  const mistakes = unknownOptions(options, known, `${verb} of "${job}"`)
+  if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('; '), `The ${verb} was not made.`)
+  const { author } = options
+  if (author === undefined) return { author }
+  if (typeof author === 'string' && author.trim() !== '') return { author: storable(author.trim()) }
+  throw mistake(verb, job, `\`author\` is ${JSON.stringify(author)}`, 'Name who acts, or leave it out.')
+}
+
+/** Milliseconds; null: until it is resumed. */
+function readFor(given: Duration | undefined): number | null {
+  if (given === undefined) return null
+  const ms = milliseconds(given, '`for`')
+  if (ms > 0 && ms <= forMaxMs) return ms
+  throw new RegrowError(
+    'bad_duration',
+    `\`for\` is ${JSON.stringify(given)}`,
+    'Give a duration above zero and of at most 3650d. Left out, the pause holds until the job is resumed.',
+  )
+}
+
+const mistake = (verb: string, job: string, what: string, todo: string) =>
+  new RegrowError('bad_options', `${verb} of "${job}": ${what}`, `The ${verb} was not made. ${todo}`)
