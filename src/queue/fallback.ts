@@ -7,12 +7,13 @@ import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Hint, Pushed } from './hint.ts'
 import { MemoryQueue } from './memory.ts'
-import { outOfMemory, type Popped, type PopRequest, type Queue } from './queue.ts'
+import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 
 /** S16: a pop that takes so much longer than it may wait is one of a queue that is down. */
 const popPatienceMs = 5_000
 const pushPatienceMs = 10_000
-const probe = { everyMs: 1_000, patienceMs: 3_000 }
+/** How often it is asked whether it is back; longer and longer when it says so and fails again within `soonMs`. */
+const probe = { everyMs: 1_000, mostMs: 60_000, patienceMs: 3_000, soonMs: 10_000 }
 
 export interface FallbackEvents {
   /** The real queue failed; from now on memory stands in. */
@@ -33,6 +34,8 @@ export class FallbackQueue implements Queue {
   #working = false
   /** How often it came back: a call from before that tells nothing of now. */
   #ups = 0
+  #upAt = Number.NEGATIVE_INFINITY
+  #probeMs = probe.everyMs
 
   constructor(real: Queue, clock: Clock, events: FallbackEvents) {
     this.#real = real
@@ -51,13 +54,14 @@ export class FallbackQueue implements Queue {
     return this.#real.shared && !this.down
   }
 
-  async push(hints: readonly Hint[], options?: Parameters<Queue['push']>[1]): Promise<Pushed> {
+  async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
     if (this.down && this.#working) return this.#memory.push(hints, options)
     const ups = this.#ups
     try {
       return await withDeadline(this.#clock, pushPatienceMs, 'queue.push', this.#real.push(hints, options))
     } catch (error) {
-      if (!this.#working || isRefusal(error)) throw error
+      // One connection that broke is no outage, nor is a refusal: this push is dropped and told, the next one gets through.
+      if (!this.#working || isRefusal(error) || (await this.#answers())) throw error
       this.#fail(error, ups)
       return this.#memory.push(hints, options)
     }
@@ -65,14 +69,16 @@ export class FallbackQueue implements Queue {
 
   async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
     this.#working = true
-    const ups = this.#ups
-    if (!this.down)
+    for (let tries = 1; !this.down; tries++) {
+      const ups = this.#ups
       try {
         const patienceMs = request.waitMs + popPatienceMs
         return await withDeadline(this.#clock, patienceMs, 'queue.pop', this.#real.pop(request, signal))
       } catch (error) {
-        this.#fail(error, ups)
+        if (tries > 1 || !(await this.#answers())) this.#fail(error, ups)
+        else if (signal?.aborted) throw error
       }
+    }
     return this.#memory.pop(request, signal)
   }
 
@@ -81,17 +87,13 @@ export class FallbackQueue implements Queue {
     return {
       name: 'queue',
       tick: async () => {
-        if (this.#downAt === undefined) return probe.everyMs
-        const answered = await withDeadline(this.#clock, probe.patienceMs, 'queue.count', this.#real.count([])).then(
-          () => true,
-          () => false,
-        )
         const since = this.#downAt
-        if (!answered || since === undefined) return probe.everyMs
+        if (since === undefined || !(await this.#answers())) return this.#probeMs
         this.#downAt = undefined
         this.#ups++
+        this.#upAt = this.#clock.now()
         await this.#events.up(this.#clock.now() - since, await this.#memory.wipe())
-        return probe.everyMs
+        return this.#probeMs
       },
     }
   }
@@ -117,12 +119,21 @@ export class FallbackQueue implements Queue {
     await this.#real.close()
   }
 
+  #answers(): Promise<boolean> {
+    return withDeadline(this.#clock, probe.patienceMs, 'queue.count', this.#real.count([])).then(
+      () => true,
+      () => false,
+    )
+  }
+
   #fail(error: unknown, ups: number): void {
     if (this.down || ups !== this.#ups) return
     this.#downAt = this.#clock.now()
+    const again = this.#downAt - this.#upAt < probe.soonMs
+    this.#probeMs = again ? Math.min(this.#probeMs * 2, probe.mostMs) : probe.everyMs
     this.#events.down(error)
   }
 }
 
-/** It answered, and said what is wrong with the call: that is no outage. */
-const isRefusal = (error: unknown) => error instanceof RegrowError && error.code === outOfMemory
+/** It answered, and said what is wrong with the call. */
+const isRefusal = (error: unknown) => error instanceof RegrowError && !['deadline', 'store_away'].includes(error.code)
