@@ -40,8 +40,11 @@ const typeNames: Record<number, string> = {
 }
 const typeName = (oid: number) => typeNames[oid] ?? `type number ${oid}`
 
+/** It waits for locked tables like any other statement with the user's SQL, so it has their connections and an end. */
+const timeoutMs = 10_000
+
 export async function describeQuery(db: SqlDatabase, job: Job, query: SqlQuery): Promise<QueryShape> {
-  const { fields } = await db.query(`select * from (\n${query.text}\n) q limit 0`, query.values)
+  const { fields } = await db.queryWithin(timeoutMs, `select * from (\n${query.text}\n) q limit 0`, query.values)
   const shape = shapeOf(job, fields ?? assumed(job))
   await refuseWrongPlans(db, job, query, shape)
   return shape
@@ -113,7 +116,8 @@ interface Plan {
 /** LIMIT hides rows from the check; a window, a WITH of its own or an expression as key makes each check read the whole table. */
 async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shape: QueryShape): Promise<void> {
   const keys = shape.keys.map((column) => `q.${column}`).join(', ')
-  const { rows } = await db.query(
+  const { rows } = await db.queryWithin(
+    timeoutMs,
     `explain (verbose, format json) select ${keys} from (\n${query.text}\n) q`,
     query.values,
   )
@@ -163,7 +167,8 @@ async function refuseRowSecurity(db: SqlDatabase, job: Job, nodes: readonly Plan
   const tables = nodes.flatMap(({ Schema, 'Relation Name': name }) =>
     Schema && name ? [{ schema: Schema, name }] : [],
   )
-  const { rows } = await db.query(
+  const { rows } = await db.queryWithin(
+    timeoutMs,
     `select c.relname as name from jsonb_to_recordset($1::text::jsonb) as t(schema text, name text)
      join pg_namespace n on n.nspname = t.schema join pg_class c on c.relnamespace = n.oid and c.relname = t.name
      where row_security_active(c.oid)`,

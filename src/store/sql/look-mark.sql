@@ -1,12 +1,13 @@
 -- Look at the store's copy of the canary. $1 queue · $2 how often the queue's mark is changed, ms
 -- Returns one row: epoch, sequence, whether the row is new, and whether the caller is the one that changes the queue's mark
--- this time. Who finds the row locked is not.
+-- this time. Who finds the row locked is not. A new row counts as a second old: its maker needs a moment to put the mark into
+-- the queue, and a loss soon after is told all the same.
 with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
 ),
 made as (
   insert into regrow.marks (queue, epoch, sequence, epoch_at, bumped_at)
-  select $1::text, 1, 0, env.at, env.at from env
+  select $1::text, 1, 0, env.at - interval '1 second', env.at from env
   where not exists (select 1 from regrow.marks where queue = $1::text)
   on conflict (queue) do nothing
   returning epoch, sequence

@@ -27,3 +27,4 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
   , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
+  , p.backlog::float8 as backlog -- since 4

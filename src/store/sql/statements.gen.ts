@@ -338,7 +338,7 @@ limit $4::int`,
 ),
 made as (
   insert into regrow.marks (queue, epoch, sequence, epoch_at, bumped_at)
-  select $1::text, 1, 0, env.at, env.at from env
+  select $1::text, 1, 0, env.at - interval '1 second', env.at from env
   where not exists (select 1 from regrow.marks where queue = $1::text)
   on conflict (queue) do nothing
   returning epoch, sequence
@@ -445,7 +445,8 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
   , since = case when p.until <= excluded.since then excluded.since else p.since end
   , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
-  (extract(epoch from p.until) * 1000)::float8 as until_ms`,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms
+  , p.backlog::float8 as backlog -- since 4`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )
