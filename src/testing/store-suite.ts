@@ -11,6 +11,7 @@ import { livingCases } from './store/living.ts'
 import { memoryCases } from './store/memory.ts'
 import { migrateCases } from './store/migrate.ts'
 import { pageCases } from './store/page.ts'
+import { pausesCases } from './store/pauses.ts'
 import { releaseCases } from './store/release.ts'
 import { settleCases } from './store/settle.ts'
 import { sourceCases } from './store/source.ts'
@@ -28,6 +29,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...crashesCases,
   ...auditsCases,
   ...sweepsCases,
+  ...pausesCases,
   ...sourceCases,
   ...pageCases,
   ...keysCases,

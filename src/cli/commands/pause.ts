@@ -26,8 +26,8 @@ export const pause = command({
     ...args,
   },
   examples: [
-    ['regrow pause email.welcome --reason "the provider is down"', ''],
-    ['regrow pause backup.run --reason "the disk is full" --for 2h', ''],
+    ["regrow pause email.welcome --reason 'the provider is down'", ''],
+    ["regrow pause backup.run --reason 'the disk is full' --for 2h", ''],
   ],
   async run({ job, reason, for: duration, author, ...where }, cli) {
     if (reason === undefined)
