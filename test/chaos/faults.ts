@@ -1,5 +1,5 @@
-// What is done to the workers: every few seconds one of kill -9, SIGSTOP until a random time later, and SIGTERM, on a random
-// one of them. Seeded: the same seed chooses the same faults in the same order.
+// What is done to the workers: every few seconds one of kill -9, SIGSTOP until a random time later, and SIGTERM (or of those
+// that a run asks for), on a random one of them. Seeded: the same seed chooses the same faults in the same order.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Seeded } from '../../src/testing/seeded.ts'
 import type { Crew } from '../processes/crew.ts'
@@ -12,16 +12,27 @@ export interface FaultCounts {
   missed: number
 }
 
+export interface FaultOptions {
+  readonly everyMs: number
+  readonly leaseMs: number
+  readonly counts: FaultCounts
+  readonly signal: AbortSignal
+  /** Defaults to all three. */
+  readonly kinds?: readonly ('kill' | 'stop' | 'term')[]
+}
+
+export const noFaults = (): FaultCounts => ({ kills: 0, stops: 0, terms: 0, missed: 0 })
+
 /** Goes on until `signal` aborts; counts what it did in `counts`. */
 export async function faults(
   crew: Crew,
   random: Seeded,
-  { everyMs, leaseMs, counts, signal }: { everyMs: number; leaseMs: number; counts: FaultCounts; signal: AbortSignal },
+  { everyMs, leaseMs, counts, signal, kinds = ['kill', 'stop', 'term'] }: FaultOptions,
 ): Promise<void> {
   while (!signal.aborted) {
     await sleep(everyMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    const kind = random.pick(['kill', 'stop', 'term'] as const)
+    const kind = random.pick(kinds)
     const forMs = random.below(2 * leaseMs)
     const chance = random.below(1_000)
     const { working } = crew

@@ -11,7 +11,7 @@ import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { Crew } from '../processes/crew.ts'
-import { type FaultCounts, faults } from './faults.ts'
+import { faults, noFaults } from './faults.ts'
 import { Feeder } from './feeder.ts'
 import { readFlags } from './flags.ts'
 import { poison, tables, type WorkerSettings } from './jobs.ts'
@@ -68,7 +68,7 @@ const crew = new Crew(fileURLToPath(new URL('./worker.ts', import.meta.url)))
 for (let place = 0; place < workers; place++) crew.add(settings)
 await crew.complete()
 
-const counts: FaultCounts = { kills: 0, stops: 0, terms: 0, missed: 0 }
+const counts = noFaults()
 const calm = new AbortController()
 const began = performance.now()
 const lines = progress({ client, crew, feeder, counts, rows, began })

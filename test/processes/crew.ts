@@ -22,6 +22,10 @@ export class Crew {
   crashes = 0
   /** Exits that nobody asked for, in words: a worker must not end by itself. */
   readonly surprises: string[] = []
+  /** When each kill was sent, in ms of the machine's clock. */
+  readonly killedAt: number[] = []
+  /** What workers tell after they are ready. */
+  heard: (message: unknown) => void = () => {}
   readonly #script: string
   #closing = false
   readonly #waiting = new Set<() => void>()
@@ -50,6 +54,7 @@ export class Crew {
 
   kill(member: Member): void {
     Object.assign(member, { working: false, ending: true })
+    this.killedAt.push(Date.now())
     member.child.kill('SIGKILL')
   }
 
@@ -110,6 +115,7 @@ export class Crew {
     if (pid !== undefined) watchOver('server', pid, 'SIGKILL')
     child.once('message', () => {
       if (!member.ending) member.working = true
+      child.on('message', (message) => this.heard(message))
       this.#changed()
     })
     child.once('exit', (code, signal) => {

@@ -1,0 +1,132 @@
+// One process with a PGlite and its queue in memory, killed -9 and reopened again and again: each kill loses the queue. Ends
+// when nothing is pending; then it counts. `npm run wipes` and test/heal/wipes.test.ts judge it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { PGlite } from '@electric-sql/pglite'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { regrow } from '../../src/index.ts'
+import { Seeded } from '../../src/testing/seeded.ts'
+import { Crew } from '../processes/crew.ts'
+import { faults, noFaults } from './faults.ts'
+import { fillRows, verdictOf, type WipeVerdict, wipeTables } from './wipe-jobs.ts'
+import { type Note, readWipeNotes, troubles } from './wipe-notes.ts'
+
+export interface ReopenOptions {
+  /** An empty folder for the database and for what the workers write. */
+  readonly folder: string
+  readonly rows: number
+  readonly concurrency: number
+  readonly takesMs: number
+  readonly leaseMs: number
+  readonly killEveryMs: number
+  readonly seed: number
+  /** Kills end after so many. Defaults to no such end. */
+  readonly killsMax?: number
+  /** Nothing may take longer; what is not done by then is lost. */
+  readonly limitMs: number
+  readonly tell?: (line: string) => void
+}
+
+/** One kill, and how long each step back took, in ms. */
+export interface Reopened {
+  /** From the kill until the new process runs its first line. */
+  readonly spawnMs: number
+  /** From there until the store is open: modules, PGlite and its recovery, regrow's tables. */
+  readonly openMs: number
+  /** From there until the first start of a key: registering, sweeping, pop, take and check. */
+  readonly healMs: number
+  /** From the kill until the first start. */
+  readonly totalMs: number
+}
+
+export interface ReopenResult extends WipeVerdict {
+  readonly kills: number
+  readonly reopened: readonly Reopened[]
+  readonly starts: number
+  readonly seconds: number
+  readonly surprises: readonly string[]
+  readonly troubles: readonly [string, number][]
+}
+
+export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
+  const { leaseMs, concurrency, takesMs } = options
+  const directory = join(options.folder, 'pglite')
+  const folder = join(options.folder, 'notes')
+  mkdirSync(folder)
+  await inDirectory(directory, async (db) => {
+    await db.exec(wipeTables)
+    await db.query(fillRows, [options.rows])
+    await db.exec('analyze rows')
+    await regrow({ store: pglite(db) }).migrate()
+  })
+  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.ts', import.meta.url)))
+  const began = performance.now()
+  try {
+    crew.add({ store: { directory }, leaseMs, folder, concurrency, takesMs })
+    await crew.complete()
+    await underKills(options, crew)
+    const seconds = (performance.now() - began) / 1_000
+    await crew.close()
+    const notes = readWipeNotes(folder)
+    return {
+      ...(await inDirectory(directory, async (db) => (await db.query<WipeVerdict>(verdictOf)).rows[0] as WipeVerdict)),
+      kills: crew.killedAt.length,
+      reopened: crew.killedAt.flatMap((at) => reopened(notes, at)),
+      starts: notes.filter(({ word }) => word === 'start').length,
+      seconds,
+      surprises: crew.surprises,
+      troubles: troubles(notes),
+    }
+  } finally {
+    await crew.close()
+  }
+}
+
+async function inDirectory<T>(directory: string, work: (db: PGlite) => Promise<T>): Promise<T> {
+  const db = new PGlite(directory)
+  try {
+    return await work(db)
+  } finally {
+    await db.close()
+  }
+}
+
+/** Kills until nothing is pending, as the process itself tells. */
+async function underKills(options: ReopenOptions, crew: Crew): Promise<void> {
+  const { killsMax = Number.POSITIVE_INFINITY, limitMs, tell = () => {} } = options
+  const until = performance.now() + limitMs
+  const counts = noFaults()
+  const calm = new AbortController()
+  const { signal } = calm
+  let left = options.rows
+  crew.heard = (message) => {
+    left = (message as { left: number }).left
+  }
+  const kills = { everyMs: options.killEveryMs, leaseMs: options.leaseMs, counts, signal, kinds: ['kill'] as const }
+  const killing = faults(crew, new Seeded(options.seed), kills)
+  for (let told = 0; left > 0 && performance.now() < until; await sleep(20)) {
+    if (counts.kills > told) tell(`kill ${counts.kills}: pending ${left}`)
+    told = counts.kills
+    if (told >= killsMax) calm.abort()
+  }
+  calm.abort()
+  await killing
+}
+
+/** The steps after a kill; none when the run ended before a key started. */
+function reopened(notes: readonly Note[], killedAt: number): Reopened[] {
+  const begun = notes.find(({ at, word }) => word === 'begun' && at >= killedAt)
+  const open = begun && notes.find(({ at, word }) => word === 'open' && at >= begun.at)
+  const start = open && notes.find(({ at, word }) => word === 'start' && at >= open.at)
+  if (!start) return []
+  return [
+    {
+      spawnMs: begun.at - killedAt,
+      openMs: open.at - begun.at,
+      healMs: start.at - open.at,
+      totalMs: start.at - killedAt,
+    },
+  ]
+}
