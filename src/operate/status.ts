@@ -1,4 +1,6 @@
 // A person called: how does everything stand? Reads regrow's tables and counts hints; runs no query of the user's.
+import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import type { Job } from '../job/job.ts'
 import type { HintCount, Queue } from '../queue/queue.ts'
 import type { Inspector, JobRow, WorkerRow } from '../store/inspector.ts'
@@ -11,33 +13,48 @@ export interface JobStatus extends JobRow {
   readonly hints: HintCount | null
 }
 
+/** The queue, as the process that asks sees it. */
+export interface QueueStatus {
+  readonly name: string
+  /** False: it is this process's own, as memory is, and as memory that stands in for a queue that is down. */
+  readonly shared: boolean
+  /** It does not answer: hints are neither pushed to it nor popped; workers sweep for themselves. */
+  readonly down: boolean
+}
+
 /** How everything stands, at one instant of the store's clock. */
 export interface Status {
   readonly at: Date
-  readonly queue: { readonly name: string; readonly shared: boolean }
+  readonly queue: QueueStatus
   readonly jobs: readonly JobStatus[]
   /** Workers that have not left, oldest first. */
   readonly workers: readonly WorkerRow[]
 }
 
 export interface StatusPorts {
-  readonly inspector: Inspector
-  readonly queue: Pick<Queue, 'name' | 'shared' | 'count'>
+  readonly clock: Clock
+  readonly inspector: Pick<Inspector, 'jobs' | 'workers'>
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'count'> & { readonly down: boolean }
   readonly jobs: readonly Job[]
   readonly leaseMs: number
 }
 
+/** S16: a person waits for the answer; a queue that takes longer is as good as down. */
+const countPatienceMs = 5_000
+
 /** Every job that the app declares or the tables name, by name. */
-export async function status({ inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
+export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
   const [{ at, jobs: rows }, workers] = await Promise.all([inspector.jobs(leaseMs), inspector.workers(leaseMs)])
   const known = new Map(rows.map((row) => [row.job, row]))
   const declared = new Set(jobs.map(({ name }) => name))
   const names = [...new Set([...known.keys(), ...declared])].sort()
-  // A queue that is down is not the end of the answer: the truth is in the store.
-  const hints = await queue.count(names).catch(() => null)
+  // A queue that is down is not the end of the answer: the truth is in the store. What stands in for it says nothing of it.
+  const hints = queue.down
+    ? null
+    : await withDeadline(clock, countPatienceMs, 'queue.count', queue.count(names)).catch(() => null)
   return {
     at,
-    queue: { name: queue.name, shared: queue.shared },
+    queue: { name: queue.name, shared: queue.shared, down: hints === null },
     workers,
     jobs: names.map((job) => ({
       ...(known.get(job) ?? unseen(job)),
@@ -54,6 +71,8 @@ const unseen = (job: string): JobRow => ({
   quarantined: 0,
   intents: 0,
   workers: 0,
+  noProgress: 0,
+  unowned: null,
   sweep: null,
   pause: null,
 })

@@ -1,0 +1,41 @@
+// A person called, or a monitor: is everything well? Built on `status`; runs no query of the user's. What is unhealthy is
+// decided in findings.ts alone.
+import type { HealRow, Inspector } from '../store/inspector.ts'
+import { type Drift, drift } from './drift.ts'
+import { type Finding, findings } from './findings.ts'
+import { type JobStatus, type Status, type StatusPorts, status } from './status.ts'
+
+/** One job, with how far its hints and claims are from its rows. */
+export interface JobHealth extends JobStatus {
+  readonly drift: Drift
+}
+
+/** How everything stands, and what is wrong with it. */
+export interface Health extends Status {
+  /** No finding is `bad`. */
+  readonly healthy: boolean
+  /** What a person should know of, the bad first. */
+  readonly findings: readonly Finding[]
+  readonly jobs: readonly JobHealth[]
+  /** The last ten losses of the queue and how each grew back, newest first. */
+  readonly heals: readonly HealRow[]
+}
+
+export interface HealthPorts extends StatusPorts {
+  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'heals'>
+}
+
+const healsShown = 10
+
+/** Rejects when the store does not answer: then nobody can say that all is well. */
+export async function health(ports: HealthPorts): Promise<Health> {
+  const [found, heals] = await Promise.all([status(ports), ports.inspector.heals(healsShown)])
+  const list = findings({ ...found, heals, leaseMs: ports.leaseMs })
+  return {
+    healthy: list.every(({ level }) => level !== 'bad'),
+    ...found,
+    findings: list,
+    jobs: found.jobs.map((job) => ({ ...job, drift: drift(job, found.queue) })),
+    heals,
+  }
+}
