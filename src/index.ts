@@ -16,6 +16,9 @@ export {
   type SqlValue,
   sql,
 } from './job/pending.ts'
+export type { Drift } from './operate/drift.ts'
+export type { Finding, FindingCode } from './operate/findings.ts'
+export type { Health, JobHealth } from './operate/health.ts'
 export type { PauseOptions, Pausing } from './operate/pause.ts'
 export type {
   ActOptions,
@@ -24,7 +27,7 @@ export type {
   QuarantineKeys,
   ReleaseReport,
 } from './operate/quarantine.ts'
-export type { JobStatus, Status } from './operate/status.ts'
+export type { JobStatus, QueueStatus, Status } from './operate/status.ts'
 export type * from './queue/hint.ts'
 export type * from './queue/queue.ts'
 export {
@@ -36,7 +39,15 @@ export {
   type WorkOptions,
 } from './regrow.ts'
 export type * from './store/executor.ts'
-export type { PauseRow, QuarantinedDetail, QuarantinedKey, SweepRow, WorkerRow } from './store/inspector.ts'
+export type {
+  HealRow,
+  PauseRow,
+  PendingCount,
+  QuarantinedDetail,
+  QuarantinedKey,
+  SweepRow,
+  WorkerRow,
+} from './store/inspector.ts'
 export type * from './store/intents.ts'
 export type * from './store/ledger.ts'
 export type * from './store/source.ts'

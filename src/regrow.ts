@@ -19,6 +19,7 @@ import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
 import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
+import { type Health, health } from './operate/health.ts'
 import { type Pausing, pausing } from './operate/pause.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
 import { type Status, status } from './operate/status.ts'
@@ -95,6 +96,8 @@ export interface App<Tx = Transaction> extends Pausing {
   queue(): Promise<{ name: string; shared: boolean }>
   /** How every job and worker stands, from regrow's tables. */
   status(): Promise<Status>
+  /** `status`, judged: what is wrong, and what to do about it. Rejects when the store does not answer. */
+  health(): Promise<Health>
   /** Keys that failed for good. */
   readonly quarantine: Quarantine
   /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
@@ -210,6 +213,7 @@ export function compose<Tx = Transaction>(
       return { name, shared }
     },
     status: async () => status(await operating()),
+    health: async () => health(await operating()),
     quarantine: quarantine(operating),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
