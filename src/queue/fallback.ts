@@ -7,7 +7,7 @@ import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Hint, Pushed } from './hint.ts'
 import { MemoryQueue } from './memory.ts'
-import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
+import type { Mark, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 
 /** S16: a pop that takes so much longer than it may wait is one of a queue that is down. */
 const popPatienceMs = 5_000
@@ -98,12 +98,12 @@ export class FallbackQueue implements Queue {
     }
   }
 
-  writeMark(mark: Parameters<Queue['writeMark']>[0]) {
-    return this.#real.writeMark(mark)
+  writeMark(mark: Mark): Promise<void> {
+    return this.#noticing('queue.writeMark', () => this.#real.writeMark(mark))
   }
 
-  moveMark(known: Parameters<Queue['moveMark']>[0]) {
-    return this.#real.moveMark(known)
+  moveMark(known: Mark): Promise<Mark | null> {
+    return this.#noticing('queue.moveMark', () => this.#real.moveMark(known))
   }
 
   count(jobs: readonly string[]) {
@@ -117,6 +117,17 @@ export class FallbackQueue implements Queue {
   async close(): Promise<void> {
     await this.#memory.close()
     await this.#real.close()
+  }
+
+  /** Busy workers do not pop: that the queue is down they notice by its mark. */
+  async #noticing<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const ups = this.#ups
+    try {
+      return await withDeadline(this.#clock, popPatienceMs, what, work())
+    } catch (error) {
+      if (this.#working && !(await this.#answers())) this.#fail(error, ups)
+      throw error
+    }
   }
 
   #answers(): Promise<boolean> {

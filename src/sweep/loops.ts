@@ -18,7 +18,7 @@ export function sweepLoops(ports: SweepingPorts): LoopSpec[] {
   const names = ports.jobs.map(({ name }) => name)
   return [
     freeLoop(ports),
-    sweepLoop({ ...ports, emptyQueue: !ports.queue.shared, heartbeat: heartbeats(ports.events) }),
+    sweepLoop({ ...ports, emptyQueue: !ports.queue.shared, heartbeat: heartbeats(ports) }),
     ownLoop(ports),
     canaryLoop({ ...ports, firstSeen: () => ports.sweeps.makeDue(names, { anew: true }) }),
   ]

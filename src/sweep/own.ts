@@ -25,7 +25,7 @@ export interface OwnPorts extends HintPorts {
 }
 
 /** When the rows are exhausted, and when there are more. */
-const waitMs = { idle: 5_000, more: 50, shared: 500 }
+const waitMs = { idle: 5_000, more: 50, enough: 100, shared: 500 }
 /** Hints per look, in multiples of the concurrency; rows scanned for them at least. */
 const few = 5
 const rowsMin = 1_000
@@ -46,12 +46,11 @@ export function ownLoop(ports: OwnPorts): LoopSpec {
     name: 'own sweep',
     async tick() {
       if (queue.shared || !ports.mayBegin()) return waitMs.shared
-      const counts = await queue.count(jobs.map(({ name }) => name))
-      const short = [...places].filter(
-        ([{ name }, { restUntil }]) => restUntil <= clock.now() && (counts.get(name)?.due ?? 0) < concurrency,
-      )
-      if (short.length === 0) return waitMs.more
-      const paused = new Set((await pauses.list()).map(({ job }) => job))
+      const rested = [...places].filter(([, { restUntil }]) => restUntil <= clock.now())
+      const counts = await queue.count(rested.map(([{ name }]) => name))
+      const short = rested.filter(([{ name }]) => (counts.get(name)?.due ?? 0) < concurrency)
+      if (rested.length > 0 && short.length === 0) return waitMs.enough
+      const paused = new Set(short.length === 0 ? [] : (await pauses.list()).map(({ job }) => job))
       for (const [job, place] of short)
         try {
           const more = !paused.has(job.name) && (await look(ports, job, place))
@@ -61,7 +60,8 @@ export function ownLoop(ports: OwnPorts): LoopSpec {
           place.restUntil = clock.now() + waitMs.idle
           events.emit('sweep.failed', { job: job.name, error })
         }
-      return waitMs.more
+      const next = Math.min(...[...places.values()].map(({ restUntil }) => restUntil))
+      return Math.max(waitMs.more, next - clock.now())
     },
   }
 }

@@ -42,8 +42,11 @@ export const pageRows = 10_000
 const pushRows = 1_000
 const budgetMs = 30_000
 export const pageTimeoutMs = 10_000
-/** While it waits for its ramp, a pass shows so often that it lives, and sees that its turn was taken. */
-const signMs = 1_000
+/**
+ * So often at most a pass shows between its pushes that it lives, and sees that its turn was taken: after a loss the hints of
+ * the pass before would stand in front of those that were lost, and nobody would ramp them.
+ */
+const signMs = 100
 
 /** What comes due before the next sweep is pushed now, as a delayed hint. */
 export const horizonMs = (job: Job) => job.sweepEveryMs * 1.2 + 1_000
@@ -108,14 +111,14 @@ class Pushing {
   async room(cursor: string | null): Promise<number | 'lost' | 'stopped'> {
     const { clock, advance } = this.#ports
     for (;;) {
-      const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt
-      const room = allowedBy(since) - this.#pushed
-      if (room >= 1) return room
-      if (this.#signal.aborted) return 'stopped'
       if (clock.now() - this.#signAt >= signMs) {
         if (!(await advance(cursor))) return 'lost'
         this.#signAt = clock.now()
       }
+      const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt
+      const room = allowedBy(since) - this.#pushed
+      if (room >= 1) return room
+      if (this.#signal.aborted) return 'stopped'
       await clock.sleep(rampStepMs, this.#signal)
     }
   }
