@@ -46,7 +46,7 @@ export async function openDatabase(
   const pools = {
     own: pool(2, 20_000),
     queue: pool(3, 20_000),
-    theirs: pool(theirsMax, 20_000),
+    theirs: pool(theirsMax.checks + theirsMax.pages, 20_000),
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
@@ -58,8 +58,17 @@ export async function openDatabase(
   }
 }
 
-/** Connections for pages and checks: half of them each. */
-const theirsMax = 8
+/**
+ * Connections for the user's SQL. Few are open as long as answers come: only a page that hangs lets another one be opened
+ * beside it, so that the next job's page does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
+ */
+const theirsMax = { checks: 4, pages: 16 }
+
+/** Of a pool that is not ours, pages get half and checks the other half. */
+const halves = (most: number) => {
+  const half = Math.max(1, Math.floor(most / 2))
+  return { checks: half, pages: half }
+}
 
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
@@ -69,8 +78,9 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   const close = async () => {}
   const size = pool.options?.max ?? 10
   const queue = executor(pool)
-  if (size > 1) return { ...statements(pool, pool, size - 1), queue, transaction: bounded(pool, size - 1), close }
-  const db = oneConnection(pool, { ...statements(pool, pool, 1), transaction: timed(pool, limit) })
+  if (size > 1)
+    return { ...statements(pool, pool, halves(size - 1)), queue, transaction: bounded(pool, size - 1), close }
+  const db = oneConnection(pool, { ...statements(pool, pool, halves(1)), transaction: timed(pool, limit) })
   return { ...db, queue: db, close }
 }
 
@@ -84,7 +94,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   }
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
-    ...statements(alone, alone, 1),
+    ...statements(alone, alone, halves(1)),
     queryWithin: (timeoutMs, text, params) =>
       inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
@@ -110,16 +120,13 @@ type Connections = Pick<PgPool, 'query' | 'connect'>
 
 const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
 
-/**
- * Statements of regrow's own, and those that hold the user's SQL. Of `most` connections, pages get half and checks the other
- * half: a pending query that hangs stops its own job, not the rest.
- */
+/** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
   own: Connections,
   theirs: Connections,
-  most: number,
+  most: { readonly checks: number; readonly pages: number },
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryWithin'> {
-  const [checks, pages] = [limited(Math.max(1, Math.floor(most / 2))), limited(Math.max(1, Math.floor(most / 2)))]
+  const [checks, pages] = [limited(most.checks), limited(most.pages)]
   return {
     ...executor(own),
     queryTheirs: (text, params) => checks(() => executor(theirs).query(text, params)),
