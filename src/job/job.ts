@@ -138,8 +138,13 @@ function readShape(key: unknown, wrong: (sentence: string) => void): KeyShape {
 /** The address itself is not repeated: it may be a secret. */
 function readHeartbeat(url: unknown, wrong: (sentence: string) => void): string | null {
   if (url === undefined) return null
-  if (typeof url === 'string' && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
-  wrong('`sweep.heartbeat` is no address; expected https://… or http://…')
+  const { protocol, username, password } =
+    typeof url === 'string' && URL.canParse(url) ? new URL(url) : { protocol: '' }
+  if (!/^https?:$/.test(protocol)) wrong('`sweep.heartbeat` is no address; expected https://… or http://…')
+  // `fetch` refuses these at every call, long after anybody looked.
+  else if (username || password)
+    wrong('`sweep.heartbeat` has a user or password in it; give an address that needs none')
+  else return url as string
   return null
 }
 

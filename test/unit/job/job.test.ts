@@ -123,12 +123,21 @@ describe('a mistake is one sentence', () => {
       { pending: sql`select id from t where at < ${new Date(0)}` },
       'fixed at the time it was built',
     ],
+    ['a heartbeat that is no address', 'a', given({ sweep: { heartbeat: 'hc.example/s3cret' } }), 'is no address'],
+    ['a heartbeat of another protocol', 'a', given({ sweep: { heartbeat: 'ftp://hc.example' } }), 'is no address'],
+    [
+      'a heartbeat with a password',
+      'a',
+      given({ sweep: { heartbeat: 'https://u:s3cret@hc.example' } }),
+      'has a user or password in it',
+    ],
     ['a pending query that writes', 'a', { pending: sql`update t set x = 1` }, 'A pending query reads rows'],
   ])('%s', (_, name, options, sentence) => {
     const { mistakes } = readJob(name, options as GivenOptions)
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toContain(`job "${name}"`)
     expect(mistakes[0]).toContain(sentence)
+    expect(mistakes[0]).not.toContain('s3cret')
   })
 })
 
