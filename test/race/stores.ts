@@ -41,6 +41,11 @@ export class Stores {
     await this.#database.drop()
   }
 
+  /** Where it is. */
+  get url(): string {
+    return this.#database.url
+  }
+
   /** One more process's store. */
   async store(given: string | pg.Client = this.#database.url): Promise<Store> {
     const { store } = await postgres(given).open({ clock: systemClock, leaseMs: 15_000 })
