@@ -116,7 +116,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     })
     events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished, tookMs: tookMs() })
     if (healed) events.emit('queue.healed', healed)
-    void 0
+    ports.heartbeat(job)
   } catch (error) {
     events.emit('sweep.failed', { job: job.name, error })
     const end = {
