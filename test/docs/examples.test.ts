@@ -12,6 +12,7 @@ const claims: Record<string, RegExp> = {
   handlers: /^four requests, three charges, three receipts, and all points are there$/,
   batches: /^calls with the bad one had 16, .*1 keys; the other fifteen parcels are sent$/,
   timeouts: /^one failure for the timeout, none for the stop, and nothing is written twice$/,
+  pausing: /^four mails, each sent once; none was tried while ann had paused them$/,
   deploying: /^50 orders mailed and invoiced once each, and the report built once$/,
 }
 const elsewhere = ['control-plane', 'quick-start']

@@ -1,0 +1,2 @@
+// Names that the fragments of docs/pausing.md use.
+declare const app: import('regrow').App
