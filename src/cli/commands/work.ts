@@ -149,6 +149,18 @@ function tell(app: App, out: Output): void {
   app.on('job.stuck', ({ job, key }) => line(`${job} ${visible(key)} did not end after its timeout; its slot is stuck`))
   app.on('job.leaseLost', ({ job, key }) => line(`${job} ${visible(key)} lost its claim; its result was discarded`))
   app.on('sweep.failed', ({ job, error }) => line(`the sweep of ${job} failed: ${why(error)}`))
+  app.on('queue.lost', ({ queue, how }) =>
+    line(`the queue "${queue}" was lost (its mark is ${how}); every job is swept anew`),
+  )
+  app.on('queue.healed', ({ pushed, tookMs }) =>
+    line(`the queue has grown back: ${pushed} hints in ${(tookMs / 1_000).toFixed(1)} s`),
+  )
+  app.on('queue.down', ({ queue, error }) =>
+    line(`the queue "${queue}" is down, this worker looks for work by itself: ${why(error)}`),
+  )
+  app.on('queue.up', ({ queue, downMs }) => line(`the queue "${queue}" is back after ${(downMs / 1_000).toFixed(1)} s`))
+  app.on('pause.over', ({ job }) => line(`the pause of ${job} has run out`))
+  app.on('heartbeat.failed', ({ job, error }) => line(`the heartbeat of ${job} failed: ${why(error)}`))
   app.on('loop.failed', ({ loop, error }) => line(`${loop} failed and goes on: ${why(error)}`))
   app.on('loop.stalled', ({ loop }) => line(`${loop} stalled and was begun anew`))
   app.on('worker.freed', ({ workers, keys }) => line(`${workers} dead workers: ${keys} keys freed`))
