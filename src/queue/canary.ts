@@ -1,5 +1,6 @@
 // The canary as a decorator of a shared queue: each pop brings the queue's mark for free. It is compared with what the store
-// knew before that pop began; a difference is a suspicion, which the lower arrow confirms or forgets.
+// knew before that pop began; a difference is a suspicion, which the lower arrow confirms or forgets. So is a sweep's push
+// that the queue did not take because it is another one.
 import { difference, type Mark } from '../base/mark.ts'
 import type { Queue } from './queue.ts'
 
@@ -11,18 +12,27 @@ export class Canary {
   /** Called at the first suspicion after each `know`. */
   onSuspicion: () => void = () => {}
 
+  /** Of the store's copy when it was last read; null: it never was. */
+  get epoch(): number | null {
+    return this.#known?.epoch ?? null
+  }
+
   /** The store's copy, read just now. */
   know(mark: Mark): void {
     this.#known = mark
     this.suspected = false
   }
 
-  /** The queue, with its pops compared. */
+  /** The queue, with its pops and pushes compared. */
   watch(queue: Queue): Queue {
     return {
       name: queue.name,
       shared: queue.shared,
-      push: (hints, options) => queue.push(hints, options),
+      push: async (hints, options) => {
+        const pushed = await queue.push(hints, options)
+        if (pushed.lost) this.#suspect()
+        return pushed
+      },
       writeMark: (mark) => queue.writeMark(mark),
       moveMark: (known) => queue.moveMark(known),
       count: (jobs) => queue.count(jobs),

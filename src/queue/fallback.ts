@@ -55,7 +55,7 @@ export class FallbackQueue implements Queue {
   }
 
   async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
-    if (this.down && this.#working) return this.#memory.push(hints, options)
+    if (this.down && this.#working) return this.#memory.push(hints, inMemory(options))
     const ups = this.#ups
     try {
       return await withDeadline(this.#clock, pushPatienceMs, 'queue.push', this.#real.push(hints, options))
@@ -63,7 +63,7 @@ export class FallbackQueue implements Queue {
       // One connection that broke is no outage, nor is a refusal: this push is dropped and told, the next one gets through.
       if (!this.#working || isRefusal(error) || (await this.#answers())) throw error
       this.#fail(error, ups)
-      return this.#memory.push(hints, options)
+      return this.#memory.push(hints, inMemory(options))
     }
   }
 
@@ -148,3 +148,6 @@ export class FallbackQueue implements Queue {
 
 /** It answered, and said what is wrong with the call. */
 const isRefusal = (error: unknown) => error instanceof RegrowError && !['deadline', 'store_away'].includes(error.code)
+
+/** Memory is nobody's queue but this process's: it has no epoch. */
+const inMemory = ({ share = 1 }: PushOptions = {}): PushOptions => ({ share })

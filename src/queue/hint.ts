@@ -24,7 +24,12 @@ export interface Pushed {
   readonly merged: number
   /** Over the bound; the work is not lost, its row is still there. */
   readonly dropped: number
+  /** Swept hints that were not taken, since the queue is not the one they were meant for. Defaults to 0. */
+  readonly lost?: number
 }
+
+/** A count as it is handed out: `lost` only where there is one. */
+export const pushed = ({ lost = 0, ...count }: Pushed): Pushed => (lost > 0 ? { ...count, lost } : count)
 
 /** How many hints a queue keeps. */
 export interface QueueBounds {

@@ -3,7 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
 import { difference, type Mark } from '../base/mark.ts'
-import { defaultBounds, type Hint, OtherLane, type PoppedHint, type QueueBounds } from './hint.ts'
+import { defaultBounds, type Hint, OtherLane, type PoppedHint, pushed, type QueueBounds } from './hint.ts'
 import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 
 interface Entry {
@@ -47,12 +47,13 @@ export class MemoryQueue implements Queue {
     this.#bounds = { ...defaultBounds, ...bounds }
   }
 
-  async push(hints: readonly Hint[], { share = 1 }: PushOptions = {}) {
+  async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}) {
     const now = this.#clock.now()
-    const count = { added: 0, merged: 0, dropped: 0 }
-    for (const hint of hints) count[this.#put(hint, now, share)]++
+    const count = { added: 0, merged: 0, dropped: 0, lost: 0 }
+    const another = epoch !== null && this.#mark?.epoch !== epoch
+    for (const hint of hints) count[another && !hint.fresh ? 'lost' : this.#put(hint, now, share)]++
     for (const waiter of this.#waiting) waiter.abort()
-    return count
+    return pushed(count)
   }
 
   async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {

@@ -5,14 +5,15 @@ import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
-import type { Hint, Pushed } from './hint.ts'
-import { outOfMemory, type PushQueue } from './queue.ts'
+import { type Hint, type Pushed, pushed } from './hint.ts'
+import { outOfMemory, type PushOptions, type PushQueue } from './queue.ts'
 
 const pageSize = 1_000
 /** S16: a queue that does not answer in this time counts as broken; somebody's request waits for it. */
 const deadlineMs = 10_000
 
-export type Push = (hints: readonly Hint[]) => Promise<Pushed>
+/** `epoch`: of the queue that a sweep means to fill; see `PushOptions`. */
+export type Push = (hints: readonly Hint[], options?: Pick<PushOptions, 'epoch'>) => Promise<Pushed>
 
 /** How far the bounds shrink each time the queue has no memory, and how long they take to double again. */
 const shrink = { by: 2, least: 1 / 64, doublesInMs: 30_000 }
@@ -22,18 +23,24 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
   /** After a push that was refused for memory: what it left of the bounds, and when. */
   let shrunk = { share: 1, at: 0 }
   const shareNow = () => Math.min(1, shrunk.share * 2 ** ((clock.now() - shrunk.at) / shrink.doublesInMs))
-  return async (hints) => {
-    const total = { added: 0, merged: 0, dropped: 0 }
+  return async (hints, { epoch = null } = {}) => {
+    const total = { added: 0, merged: 0, dropped: 0, lost: 0 }
     const distinct = unique(hints)
     total.merged += hints.length - distinct.length
     for (let at = 0; at < distinct.length; at += pageSize) {
       const page = distinct.slice(at, at + pageSize)
       try {
-        const pushed = await withDeadline(clock, deadlineMs, 'queue.push', queue.push(page, { share: shareNow() }))
-        total.added += pushed.added
-        total.merged += pushed.merged
-        total.dropped += pushed.dropped
-        if (pushed.dropped > 0) events.emit('hint.dropped', { count: pushed.dropped, why: 'full', error: null })
+        const count = await withDeadline(
+          clock,
+          deadlineMs,
+          'queue.push',
+          queue.push(page, { share: shareNow(), epoch }),
+        )
+        total.added += count.added
+        total.merged += count.merged
+        total.dropped += count.dropped
+        total.lost += count.lost ?? 0
+        if (count.dropped > 0) events.emit('hint.dropped', { count: count.dropped, why: 'full', error: null })
       } catch (error) {
         total.dropped += page.length
         const memory = error instanceof RegrowError && error.code === outOfMemory
@@ -41,16 +48,16 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
         events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
     }
-    return total
+    return pushed(total)
   }
 }
 
 /** The door of a queue that is opened by its first use; one that cannot be opened now drops hints like a broken one. */
 export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): Push {
-  return async (hints) => {
+  return async (hints, options) => {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     try {
-      return await (await open())(hints)
+      return await (await open())(hints, options)
     } catch (error) {
       if (error instanceof RegrowError) throw error
       events.emit('hint.dropped', { count: hints.length, why: 'queue', error })

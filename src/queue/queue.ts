@@ -12,6 +12,11 @@ export interface PushQueue {
 export interface PushOptions {
   /** The part of its bounds that the queue may fill, 0 to 1: less for a while after it ran out of memory. Defaults to 1. */
   readonly share?: number
+  /**
+   * The epoch that the queue has to be of for swept hints: into another one, or one without a mark, only fresh ones go.
+   * Defaults to any.
+   */
+  readonly epoch?: number | null
 }
 
 /** Code of the `RegrowError` with which a queue refuses a push for want of memory: it is no outage, and less would fit. */

@@ -12,10 +12,12 @@ export interface HintPorts {
   readonly push: Push
 }
 
+/** `epoch`: of the queue that they are meant for; null: whichever there is. */
 export async function hintRows(
   { ledger, push, random }: HintPorts,
   job: Job,
   rows: readonly PageRow[],
+  epoch: number | null = null,
 ): Promise<Pushed> {
   const pushed = await push(
     rows.map(({ key, waitMs, renewed }) => ({
@@ -25,6 +27,7 @@ export async function hintRows(
       // A new version has the hint of the old one's back-off in its way: only a fresh one makes that sooner.
       fresh: renewed,
     })),
+    { epoch },
   )
   // After the push: a crash in between leaves a hint whose check clears the row by itself.
   const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))

@@ -7,7 +7,7 @@ import { canaryLoop, type LostPorts } from './lost.ts'
 import { type OwnPorts, ownLoop } from './own.ts'
 import { sweepLoop, type TurnPorts } from './turn.ts'
 
-export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue'> &
+export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue' | 'epoch'> &
   OwnPorts &
   Omit<LostPorts, 'firstSeen'> & {
     readonly workers: Workers
@@ -18,7 +18,12 @@ export function sweepLoops(ports: SweepingPorts): LoopSpec[] {
   const names = ports.jobs.map(({ name }) => name)
   return [
     freeLoop(ports),
-    sweepLoop({ ...ports, emptyQueue: !ports.queue.shared, heartbeat: heartbeats(ports) }),
+    sweepLoop({
+      ...ports,
+      emptyQueue: !ports.queue.shared,
+      epoch: () => ports.canary.epoch,
+      heartbeat: heartbeats(ports),
+    }),
     ownLoop(ports),
     canaryLoop({ ...ports, firstSeen: () => ports.sweeps.makeDue(names, { anew: true }) }),
   ]

@@ -20,6 +20,8 @@ export interface PassStart {
   readonly paused: boolean
   /** Since everything came back at once; null: it did not. */
   readonly rampedMs: number | null
+  /** Of the queue that it fills; null: whichever there is. */
+  readonly epoch: number | null
 }
 
 export interface PassResult {
@@ -34,7 +36,7 @@ export interface PassResult {
   readonly oldestMs: number | null
   /** Eligible rows of the first page. */
   readonly rows: readonly PageRow[]
-  /** `full`: the queue took no more; `budget`: time was over; `lost`: the turn was; `stopped`: the worker stops. */
+  /** `full`: the queue took no more; `budget`: time was over; `lost`: the turn was, or the queue; `stopped`: the worker stops. */
   readonly ended: 'finished' | 'full' | 'budget' | 'lost' | 'stopped'
 }
 
@@ -71,9 +73,11 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
         const room = await pushing.room(cursor)
         if (typeof room === 'string') return end(room)
         const rows = page.rows.slice(at, at + Math.min(room, pushRows))
-        const { added, dropped } = await pushing.push(rows)
+        const { added, dropped, lost = 0 } = await pushing.push(rows)
         count.pushed += added
         count.dropped += dropped
+        // M42: what this pass still has to push is not what the new queue lacks most.
+        if (lost > 0) return end('lost')
         if (dropped > 0) return end('full')
         cursor = rows.at(-1)?.key ?? cursor
         at += rows.length
@@ -96,13 +100,15 @@ class Pushing {
   readonly #job: Job
   readonly #signal: AbortSignal
   readonly #rampedAt: number | null
+  readonly #epoch: number | null
   #pushed = 0
   #signAt: number
 
-  constructor(ports: PassPorts, job: Job, { rampedMs }: PassStart, signal: AbortSignal) {
+  constructor(ports: PassPorts, job: Job, { rampedMs, epoch }: PassStart, signal: AbortSignal) {
     this.#ports = ports
     this.#job = job
     this.#signal = signal
+    this.#epoch = epoch
     this.#signAt = ports.clock.now()
     this.#rampedAt = rampedMs === null ? null : ports.clock.now() - rampedMs
   }
@@ -124,7 +130,7 @@ class Pushing {
   }
 
   async push(rows: readonly PageRow[]) {
-    const pushed = await hintRows(this.#ports, this.#job, rows)
+    const pushed = await hintRows(this.#ports, this.#job, rows, this.#epoch)
     this.#pushed += pushed.added
     return pushed
   }

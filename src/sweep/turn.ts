@@ -33,6 +33,8 @@ export interface TurnPorts {
   readonly holder: () => string
   /** True when the queue is this process's own: it is empty now, whatever the last sweep of another process pushed. */
   readonly emptyQueue: boolean
+  /** Of the queue, as far as this process knows; null: it has none, or nobody knows. */
+  readonly epoch: () => number | null
   /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
   readonly mayBegin: () => boolean
   /** Tells the outside that a sweep of the job succeeded, where its declaration names an address. */
@@ -95,7 +97,8 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
   const every = spread(random, job.sweepEveryMs, 0.1)
   try {
     const advance = (cursor: string | null) => sweeps.advance(owner, turn, cursor)
-    const result = await pass({ ...ports, source: ports.source(job), advance }, job, turn, signal)
+    const start = { ...turn, epoch: ports.epoch() }
+    const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
     const { cursor, seen, pushed, held, dropped, ended } = result
     const finished = ended === 'finished'
     const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs

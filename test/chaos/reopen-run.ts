@@ -18,6 +18,7 @@ export interface ReopenOptions {
   readonly folder: string
   readonly rows: number
   readonly concurrency: number
+  readonly batch: number
   readonly takesMs: number
   readonly leaseMs: number
   readonly killEveryMs: number
@@ -51,7 +52,7 @@ export interface ReopenResult extends WipeVerdict {
 }
 
 export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
-  const { leaseMs, concurrency, takesMs } = options
+  const { leaseMs, concurrency, batch, takesMs } = options
   const directory = join(options.folder, 'pglite')
   const folder = join(options.folder, 'notes')
   mkdirSync(folder)
@@ -64,7 +65,7 @@ export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
   const crew = new Crew(fileURLToPath(new URL('./wipe-worker.ts', import.meta.url)))
   const began = performance.now()
   try {
-    crew.add({ store: { directory }, leaseMs, folder, concurrency, takesMs })
+    crew.add({ store: { directory }, leaseMs, folder, concurrency, batch, takesMs })
     await crew.complete()
     await underKills(options, crew)
     const seconds = (performance.now() - began) / 1_000

@@ -10,7 +10,9 @@ export interface WipeWorkerSettings {
   /** Where it writes what it does, in a file of its own. */
   readonly folder: string
   readonly concurrency: number
-  /** A run takes so long before its transaction, on average. */
+  /** Keys per call of the handler at most. */
+  readonly batch: number
+  /** A call takes so long before its transaction, on average. */
   readonly takesMs: number
 }
 

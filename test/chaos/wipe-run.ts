@@ -19,6 +19,7 @@ export interface WipeOptions {
   readonly rows: number
   readonly workers: number
   readonly concurrency: number
+  readonly batch: number
   readonly takesMs: number
   readonly leaseMs: number
   readonly wipeEveryMs: number
@@ -67,7 +68,7 @@ interface Done {
 }
 
 export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
-  const { url, folder, leaseMs, concurrency, takesMs, tell = () => {} } = options
+  const { url, folder, leaseMs, concurrency, batch, takesMs, tell = () => {} } = options
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(wipeTables)
@@ -80,7 +81,7 @@ export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
   const began = performance.now()
   try {
     for (let place = 0; place < options.workers; place++)
-      crew.add({ store: { url }, leaseMs, folder, concurrency, takesMs })
+      crew.add({ store: { url }, leaseMs, folder, concurrency, batch, takesMs })
     await crew.complete()
     const wiped = await underFaults(options, client, crew, tell)
     const seconds = (performance.now() - began) / 1_000

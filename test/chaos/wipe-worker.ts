@@ -7,7 +7,8 @@ import { postgres } from '../../src/backends/postgres/index.ts'
 import { type App, regrow } from '../../src/index.ts'
 import { pendingRows, type WipeWorkerSettings, wipeJob } from './wipe-jobs.ts'
 
-const { store, leaseMs, folder, concurrency, takesMs } = JSON.parse(process.argv[2] as string) as WipeWorkerSettings
+const settings = JSON.parse(process.argv[2] as string) as WipeWorkerSettings
+const { store, leaseMs, folder, concurrency, batch, takesMs } = settings
 const file = openSync(`${folder}/${process.pid}-${Math.round(performance.timeOrigin)}.log`, 'a')
 const note = (...words: unknown[]) => writeSync(file, `${Date.now()} ${words.join(' ')}\n`)
 note('begun')
@@ -17,16 +18,20 @@ const app: Pick<App, 'job' | 'on' | 'queue' | 'work' | 'transaction' | 'close'> 
   'url' in store
     ? regrow({ store: postgres(store.url), ...lease })
     : (regrow({ store: pglite(store.directory), ...lease }) as never)
-const mark = wipeJob(app).handle(async (id, ctx) => {
-  note('start', id)
-  await sleep(Math.random() * 2 * takesMs)
-  await ctx.tx((tx) =>
-    tx.query(
-      `with done as (update rows set state = 'done' where id = $1) insert into effects (id, pid) values ($1, $2)`,
-      [String(id), process.pid],
-    ),
-  )
-})
+const mark = wipeJob(app).handleMany(
+  async (ids, ctx) => {
+    for (const id of ids) note('start', id)
+    await sleep(Math.random() * 2 * takesMs)
+    await ctx.tx((tx) =>
+      tx.query(
+        `with done as (update rows set state = 'done' where id = any ($1::text::bigint[]))
+        insert into effects (id, pid) select unnest($1::text::bigint[]), $2::int`,
+        [`{${ids.join(',')}}`, process.pid],
+      ),
+    )
+  },
+  { batch },
+)
 
 app.on('queue.lost', ({ how, epoch }) => note('lost', how, epoch))
 app.on('queue.down', ({ error }) => note('down', error))

@@ -17,8 +17,10 @@ const flags = readFlags(process.argv.slice(2), {
   rows: 100_000,
   workers: 4,
   concurrency: 20,
-  /** Milliseconds that a run takes before its transaction, on average. */
-  takes: 10,
+  /** Keys per call of the handler at most. */
+  batch: 10,
+  /** Milliseconds that a call takes before its transaction, on average; on PGlite so many times less as there are workers. */
+  takes: 600,
   /** Seconds between two wipes. */
   wipe: 5,
   /** Seconds between two kills. */
@@ -46,7 +48,7 @@ const folder = () => {
 const shared = {
   rows: flags.rows,
   concurrency: flags.concurrency,
-  takesMs: flags.takes,
+  batch: flags.batch,
   leaseMs: flags.lease * 1_000,
   seed: flags.seed,
   limitMs: flags.limit * 1_000,
@@ -65,13 +67,21 @@ if (flags.postgres) {
   })
   const timing = { wipeEveryMs: flags.wipe * 1_000, killEveryMs: flags.kill * 1_000 }
   const url = await server.createDatabase('wipes')
-  const result = await wipeRun({ ...shared, ...timing, url, folder: folder(), workers: flags.workers })
+  const result = await wipeRun({
+    ...shared,
+    ...timing,
+    url,
+    folder: folder(),
+    workers: flags.workers,
+    takesMs: flags.takes,
+  })
   await server.close()
   wrong.push(...reportWipes(result))
 }
 if (flags.pglite) {
+  const kept = { killEveryMs: flags.reopen * 1_000, takesMs: flags.takes / flags.workers }
   tell(`PGlite: ${count(flags.rows)} rows, one process, killed every ${flags.reopen} s, seed ${flags.seed}`)
-  wrong.push(...reportReopened(await reopenRun({ ...shared, folder: folder(), killEveryMs: flags.reopen * 1_000 })))
+  wrong.push(...reportReopened(await reopenRun({ ...shared, ...kept, folder: folder() })))
 }
 console.log(wrong.length > 0 ? `FAILED: ${wrong.join('; ')}` : 'ok: all done, nothing lost, nothing doubled')
 process.exitCode = wrong.length > 0 ? 1 : 0

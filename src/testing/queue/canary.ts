@@ -70,6 +70,24 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     },
   },
   {
+    name: 'swept hints that are meant for another epoch, or for a queue that has its mark, are not taken; fresh ones are',
+    async run(context) {
+      const queue = await context.open()
+      const hints = [hint('swept', { fresh: false }), hint('fresh')]
+      const refused = async (epoch: number) => {
+        const { added, merged, dropped, lost = 0 } = await queue.push(hints, { epoch })
+        assert.deepEqual({ added, merged, dropped, lost }, { added: 1, merged: 0, dropped: 0, lost: 1 })
+        assert.equal(await queue.wipe(), 1)
+      }
+      await refused(1)
+      await queue.writeMark({ epoch: 2, sequence: 5 })
+      await refused(1)
+      await queue.writeMark({ epoch: 2, sequence: 5 })
+      assert.equal((await queue.push(hints, { epoch: 2 })).added, 2)
+      assert.equal((await queue.push([hint('any', { fresh: false })])).added, 1, 'no epoch, no question')
+    },
+  },
+  {
     name: 'popping and pushing leave the mark alone',
     async run(context) {
       const queue = await context.open()

@@ -68,7 +68,7 @@ function world(table: {
   return { clock, ports, pages, pushes, advanced, keys, order }
 }
 const signal = new AbortController().signal
-const from = (cursor: string | null = null) => ({ cursor, paused: false, rampedMs: null })
+const from = (cursor: string | null = null) => ({ cursor, paused: false, rampedMs: null, epoch: null })
 
 test('a page reads 10,000 rows, pushes go in thousands, and the last page ends the pass', async () => {
   const { ports, pages, pushes, advanced, keys } = world({ count: 23_500 })
@@ -171,4 +171,33 @@ test('an empty table is a finished pass', async () => {
 
 test('what comes due before the next sweep, late as that may be, is within the horizon', () => {
   expect(horizonMs(job)).toBeGreaterThanOrEqual(60_000 * 1.1 + 1_000)
+})
+
+test('a queue that is another one by now ends it: what is left to push is not what was lost', async () => {
+  const { ports, keys, pages } = world({ count: 25_000 })
+  let epoch = 7
+  const push: PassPorts['push'] = async (hints, options) => {
+    if (options?.epoch !== epoch) return { added: 0, merged: 0, dropped: 0, lost: hints.length }
+    if (hints[0]?.key === keys[2_000]) epoch++
+    return { added: hints.length, merged: 0, dropped: 0 }
+  }
+  expect(await pass({ ...ports, push }, job, { ...from(null), epoch: 7 }, signal)).toMatchObject({
+    pushed: 3_000,
+    dropped: 0,
+    cursor: keys[2_999],
+    ended: 'lost',
+  })
+  expect(pages).toHaveLength(1)
+})
+
+test('a pass whose turn was taken stops between two pushes of a page', async () => {
+  const { clock, ports, keys } = world({ count: 10_000 })
+  const push: PassPorts['push'] = async (hints) => {
+    await clock.sleep(60)
+    return { added: hints.length, merged: 0, dropped: 0 }
+  }
+  const advance = async (cursor: string | null) => cursor !== keys[3_999]
+  const result = pass({ ...ports, push, advance }, job, from(null), signal)
+  await clock.pass(1_000)
+  expect(await result).toMatchObject({ pushed: 4_000, ended: 'lost' })
 })

@@ -1,22 +1,17 @@
 // Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
 import type { Clock } from '../../../base/clock.ts'
 import { RegrowError } from '../../../base/errors.ts'
+import { difference, type Mark } from '../../../base/mark.ts'
 import {
   defaultBounds,
   type Hint,
   OtherLane,
   type PoppedHint,
   type Pushed,
+  pushed,
   type QueueBounds,
 } from '../../../queue/hint.ts'
-import {
-  type Mark,
-  outOfMemory,
-  type Popped,
-  type PopRequest,
-  type PushOptions,
-  type Queue,
-} from '../../../queue/queue.ts'
+import { outOfMemory, type Popped, type PopRequest, type PushOptions, type Queue } from '../../../queue/queue.ts'
 import { type Row, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { statements } from './statements.gen.ts'
 
@@ -33,6 +28,8 @@ export class PostgresQueue implements Queue {
   readonly #waiting = new Set<AbortController>()
   readonly #underWay = new Set<Promise<unknown>>()
   #idleMs = pollMs.quick
+  /** The mark of the pop before. */
+  #mark: Mark | null = null
   #closed = false
 
   constructor(db: SqlExecutor, clock: Clock, bounds: Partial<QueueBounds> = {}) {
@@ -41,19 +38,24 @@ export class PostgresQueue implements Queue {
     this.#bounds = { ...defaultBounds, ...bounds }
   }
 
-  async push(hints: readonly Hint[], { share = 1 }: PushOptions = {}): Promise<Pushed> {
+  async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}): Promise<Pushed> {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
     const [maxHints, maxDelayed] = [this.#bounds.maxHints, this.#bounds.maxDelayed].map((most) =>
       Math.ceil(most * share),
     )
-    const call = this.#db.query(statements.push, [JSON.stringify(list), maxHints as number, maxDelayed as number])
+    const call = this.#db.query(statements.push, [
+      JSON.stringify(list),
+      maxHints as number,
+      maxDelayed as number,
+      epoch === null ? null : String(epoch),
+    ])
     const { rows } = await this.#during(call).catch((error: unknown) => {
       throw isOutOfMemory(error) ? refused(error) : error
     })
     for (const waiter of this.#waiting) waiter.abort()
-    const { added, merged, dropped } = rows[0] as unknown as Pushed
-    return { added: Number(added), merged: Number(merged), dropped: Number(dropped) }
+    const [added, merged, dropped, lost] = ['added', 'merged', 'dropped', 'lost'].map((name) => Number(rows[0]?.[name]))
+    return pushed({ added, merged, dropped, lost } as Pushed)
   }
 
   pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
@@ -69,8 +71,11 @@ export class PostgresQueue implements Queue {
       try {
         const popped = await this.#popDue(request)
         const leftMs = until - this.#clock.now()
-        if (popped.hints.length > 0 || leftMs <= 0 || signal?.aborted || this.#closed) {
-          this.#idleMs = popped.hints.length > 0 ? pollMs.quick : this.#idleMs
+        // Nobody waits for hints in a queue that was lost: who popped compares the mark.
+        const lost = this.#mark !== null && difference(this.#mark, popped.mark) !== null
+        this.#mark = popped.mark
+        if (popped.hints.length > 0 || lost || leftMs <= 0 || signal?.aborted || this.#closed) {
+          this.#idleMs = popped.hints.length > 0 || lost ? pollMs.quick : this.#idleMs
           return popped
         }
         const waitMs = Math.min(leftMs, this.#idleMs, await this.#nextMs(request))

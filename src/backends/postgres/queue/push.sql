@@ -1,15 +1,21 @@
 -- Push: adds hints, one per (job, key). A fresh one makes an existing hint sooner, a swept one leaves it alone.
 -- $1 json [{ job, key, delay_ms, fresh }], each (job, key) once · $2 most due hints per job and lane · $3 most delayed per job
--- Returns one row: added, merged, dropped. Index: hints_pkey for the conflict, hints_due for the bounds.
+-- $4 epoch: into a queue of another one, or without a mark, only fresh hints go; null: whichever there is
+-- Returns one row: added, merged, dropped, lost. Index: hints_pkey for the conflict, hints_due for the bounds.
 -- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
 with env as materialized (
   select regrow.clock() as at
+),
+asked as materialized (
+  select x.job, x.key, x.fresh, x.delay_ms,
+    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+  from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean)
 ),
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
     exists (select 1 from regrow.hints h where h.job = x.job and h.key = x.key) as there
-  from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean) cross join env
+  from asked x cross join env where x.meant
 ),
 lanes as materialized (
   select l.job, l.fresh, l.delayed,
@@ -44,4 +50,5 @@ put as (
 )
 select (select count(*) from put where added)::int as added,
   (select count(*) from allowed)::int - (select count(*) from put where added)::int as merged,
-  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped
+  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped,
+  (select count(*) from asked where not meant)::int as lost

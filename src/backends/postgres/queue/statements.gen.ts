@@ -69,11 +69,16 @@ order by g.fresh desc, g.due_at`,
   push: `with env as materialized (
   select regrow.clock() as at
 ),
+asked as materialized (
+  select x.job, x.key, x.fresh, x.delay_ms,
+    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+  from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean)
+),
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
     exists (select 1 from regrow.hints h where h.job = x.job and h.key = x.key) as there
-  from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean) cross join env
+  from asked x cross join env where x.meant
 ),
 lanes as materialized (
   select l.job, l.fresh, l.delayed,
@@ -108,7 +113,8 @@ put as (
 )
 select (select count(*) from put where added)::int as added,
   (select count(*) from allowed)::int - (select count(*) from put where added)::int as merged,
-  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped`,
+  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped,
+  (select count(*) from asked where not meant)::int as lost`,
   wipe: `with mark as (
   delete from regrow.canary
 ),
