@@ -15,6 +15,8 @@ export interface Surroundings {
   readonly author: string
   /** The store that the environment names, and which variable does. */
   readonly store: { readonly address: string; readonly from: string } | undefined
+  /** The terminal that is written to; undefined: a file or a pipe. */
+  screen(): { readonly columns: number; readonly rows: number } | undefined
   write(text: string): void
   complain(text: string): void
   sleep(ms: number): Promise<void>
@@ -35,6 +37,10 @@ export function surroundings(): Surroundings {
     color: process.stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb',
     author: env.REGROW_AUTHOR || whoami(env),
     store: named ? { address: env[named] as string, from: named } : undefined,
+    screen: () => {
+      const { isTTY, columns, rows } = process.stdout
+      return isTTY && columns > 0 ? { columns, rows } : undefined
+    },
     write: (text) => void process.stdout.write(text),
     complain: (text) => void process.stderr.write(text),
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),

@@ -42,13 +42,38 @@ export function table(
   rows: readonly (readonly string[])[],
 ): string {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)))
-  const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => /^[\d.,+–-]*$/.test(row[i] ?? '')))
+  const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => /^[\d.,+~?–-]*$/.test(row[i] ?? '')))
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, i) => (right[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
       .join('  ')
       .trimEnd()
   return [color.dim(line(headings)), ...rows.map(line)].join('\n')
+}
+
+/** A column of a table that has to fit. */
+export interface Column {
+  readonly heading: string
+  readonly cells: readonly string[]
+  /** Left out where there is no room, the highest first. Defaults to 0: never. */
+  readonly rank?: number
+}
+
+/** A table of those columns that fit into `width`; one whose cells are all `–` is left out, too. */
+export function fittedTable(color: Output['color'], columns: readonly Column[], width: number): string {
+  const widthOf = ({ heading, cells }: Column) => Math.max(heading.length, ...cells.map(({ length }) => length)) + 2
+  let shown = columns.filter(({ rank = 0, cells }) => rank === 0 || cells.some((cell) => cell !== '–'))
+  while (shown.reduce((sum, column) => sum + widthOf(column), -2) > width) {
+    const worst = Math.max(...shown.map(({ rank = 0 }) => rank))
+    if (worst === 0) break
+    shown = shown.filter(({ rank = 0 }) => rank !== worst)
+  }
+  const rows = (columns[0]?.cells ?? []).map((_, i) => shown.map(({ cells }) => cells[i] ?? ''))
+  return table(
+    color,
+    shown.map(({ heading }) => heading),
+    rows,
+  )
 }
 
 /** How long ago, or how long from now, seen from `at`. */

@@ -200,9 +200,11 @@ describe('status and sweep', () => {
     const { code, stdout } = await on.project.run('status')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^store postgres:\/\/\S+ \(DATABASE_URL\), queue postgres\n/)
-    expect(stdout).toMatch(/thing\.make +0 +0 +1 +0 +0 +1 +in \d/)
-    expect(stdout).toMatch(/! mail\.send was paused 2h.* ago by bob: provider is down/)
-    expect(stdout).toContain('! thing.make: 1 in quarantine')
+    expect(stdout).toMatch(/job .*running +retrying +quarantined +hints +workers\n(.*\n)*thing\.make .*0 +0 +1 +0 +1\n/)
+    expect(stdout).toMatch(
+      /! {2}mail\.send was paused 2h.* ago by bob: provider is down\n {3}→ regrow resume mail\.send/,
+    )
+    expect(stdout).toContain('!  thing.make: 1 in quarantine')
     const password = new URL(on.url).password
     if (password) expect(stdout).not.toContain(password)
     const document = await on.project.json<Status>(['status'])

@@ -1,93 +1,106 @@
-// regrow status: how every job and worker stands, from regrow's tables.
-import type { JobStatus, Status, WorkerRow } from '../../index.ts'
-import { appArgs, command, storeArgs } from '../command.ts'
-import { withStore } from '../open.ts'
-import { brief, type Output, relative, table, visible } from '../output.ts'
+// regrow status: how every job and worker stands, and what is wrong, from regrow's tables. Once, again and again (--watch),
+// or for a monitor (--check).
+import type { Health } from '../../index.ts'
+import { milliseconds } from '../../index.ts'
+import { appArgs, type Cli, command, exitCodes, storeArgs, usage } from '../command.ts'
+import { failureOf } from '../failure.ts'
+import { checkText, healthText } from '../health-text.ts'
+import { type Opened, withStore } from '../open.ts'
+import { visible } from '../output.ts'
+
+/** It reads the ledger whole: more often is a load of its own. */
+const everyMinMs = 200
 
 export const status = command({
   name: 'status',
-  summary: 'Shows how every job and worker stands',
-  about: "Reads regrow's own tables and counts hints; runs no query of yours.",
-  args: { ...storeArgs, ...appArgs },
+  summary: 'Shows how every job and worker stands, and what is wrong',
+  about:
+    "Reads regrow's own tables and counts hints; runs no query of yours. Lines with !! are what makes it unhealthy, those with\n! are worth a look. --check prints these alone and exits with 1 when it is unhealthy, for monitors and deploys.",
+  args: {
+    ...storeArgs,
+    ...appArgs,
+    watch: { type: 'boolean', description: 'Look again and again, until Ctrl-C' },
+    every: { type: 'string', valueHint: 'duration', description: 'How often --watch looks. Defaults to 2s' },
+    check: { type: 'boolean', description: 'Only say what is wrong; exit with 1 when it is unhealthy' },
+  },
   examples: [
     ['regrow status --store $DATABASE_URL', ''],
+    ['regrow status --watch --every 5s', 'until Ctrl-C'],
+    ['regrow status --check', 'as a probe: 0 when healthy, 1 when not'],
     ["regrow status --json | jq '.jobs[] | select(.quarantined > 0) | .job'", 'jobs with quarantined keys'],
   ],
-  run: (args, cli) =>
-    withStore(args, cli, async ({ app, from }) => {
-      const found = await app.status()
-      cli.out.result({ store: from, ...found }, () => describe(found, from, cli.out.color))
-      return 0
-    }),
+  async run(args, cli) {
+    if (args.every !== undefined && !args.watch)
+      throw usage('--every was given without --watch', 'It says how often --watch looks: add --watch, or leave it out.')
+    const everyMs = milliseconds(args.every ?? '2s', '--every')
+    if (everyMs < everyMinMs) throw usage(`--every is "${args.every}"`, `Give ${everyMinMs}ms or more.`)
+    return withStore(args, cli, (opened) => {
+      const view = args.check ? checked : whole
+      return args.watch ? watch(opened, cli, everyMs, view) : once(opened, cli, view)
+    })
+  },
 })
 
-function describe({ at, jobs, workers, queue }: Status, store: string, color: Output['color']): string {
-  const head = `store ${store}, queue ${queue.name}`
-  if (jobs.length === 0) return `${head}\nNo job yet: none was declared, enqueued or worked on.`
-  const rows = jobs.map((each) => [
-    each.job,
-    String(each.running),
-    String(each.retrying),
-    String(each.quarantined),
-    String(each.intents),
-    hintsOf(each),
-    String(each.workers),
-    sweepOf(each, at),
-  ])
-  const headings = ['job', 'running', 'retrying', 'quarantined', 'intents', 'hints', 'workers', 'sweep']
-  const parts = [head, table(color, headings, rows)]
-  const warnings = [...jobs.flatMap((each) => warningsOf(each, at)), ...workers.flatMap(stuckOf)]
-  if (warnings.length > 0) parts.push(warnings.map((line) => `${color.yellow('!')} ${line}`).join('\n'))
-  if (workers.length > 0)
-    parts.push(
-      table(
-        color,
-        ['worker', 'pid', 'running', 'stuck', 'started', 'last beat', 'jobs'],
-        workers.map(({ host, pid, running, stuck, startedAt, beatAt, live, jobs: handled }) => [
-          visible(host),
-          String(pid),
-          String(running),
-          String(stuck),
-          relative(startedAt, at),
-          `${relative(beatAt, at)}${live ? '' : ' (silent)'}`,
-          handled.join(', '),
-        ]),
-      ),
-    )
-  return parts.join('\n\n')
+/** What is shown of a look, and the exit code that it means. */
+type View = (health: Health, from: string, cli: Cli) => { text: () => string; code: number }
+
+const whole: View = (health, from, { out, around }) => ({
+  text: () => healthText(health, from, out.color, around.screen()?.columns),
+  code: exitCodes.fine,
+})
+
+const checked: View = (health, from, { out }) => ({
+  text: () => checkText(health, from, out.color),
+  code: health.healthy ? exitCodes.fine : exitCodes.failed,
+})
+
+async function once({ app, from }: Opened, cli: Cli, view: View): Promise<number> {
+  const health = await app.health()
+  const { text, code } = view(health, from, cli)
+  cli.out.result({ store: from, ...health }, text)
+  return code
 }
 
-function stuckOf({ host, pid, stuck }: WorkerRow): string[] {
-  if (stuck === 0) return []
-  const slots = stuck === 1 ? '1 slot is' : `${stuck} slots are`
-  return [
-    `${visible(host)}, pid ${pid}: ${slots} stuck in handlers that did not end after their timeout; start it anew`,
-  ]
-}
-
-function hintsOf({ hints }: JobStatus): string {
-  if (hints === null) return '?'
-  return hints.delayed > 0 ? `${hints.due}+${hints.delayed}` : String(hints.due)
-}
-
-function sweepOf({ sweep }: JobStatus, at: Date): string {
-  if (!sweep) return 'never'
-  const next = sweep.sweeping ? 'now' : sweep.nextAt <= at ? 'due' : relative(sweep.nextAt, at)
-  return sweep.lastSuccessAt === null
-    ? next
-    : `${next}, last ${relative(sweep.lastSuccessAt, at)}: ${sweep.seen} seen, ${sweep.pushed} pushed, ${sweep.held} held`
-}
-
-function warningsOf({ job, pause, sweep, quarantined, workers, intents, retrying }: JobStatus, at: Date): string[] {
-  const lines: string[] = []
-  if (pause) {
-    const end = pause.until ? `, ends ${relative(pause.until, at)}` : ''
-    lines.push(
-      `${job} was paused ${relative(pause.since, at)} by ${visible(pause.author)}: ${brief(pause.reason)}${end}`,
-    )
+/** Looks until a signal comes; the exit code is that of the last look. A store that goes away is told, and waited for. */
+async function watch({ app, from }: Opened, cli: Cli, everyMs: number, view: View): Promise<number> {
+  const { around, out } = cli
+  let ended = false
+  const stopped = new Promise<undefined>((resolve) =>
+    around.onSignal(['SIGINT', 'SIGTERM'], () => {
+      ended = true
+      resolve(undefined)
+    }),
+  )
+  let code: number = exitCodes.fine
+  for (let first = true; !ended; first = false) {
+    const seen = await Promise.race([app.health().catch((error: unknown) => ({ error })), stopped])
+    if (seen === undefined) break
+    if ('error' in seen) {
+      // An address that is wrong from the start is a mistake, not an outage.
+      if (first) throw seen.error
+      const failure = failureOf(seen.error)
+      code = exitCodes.failed
+      draw(cli, { error: failure }, `regrow: ${visible(failure.message)}\n  → ${visible(failure.hint)}`)
+    } else {
+      const shown = view(seen, from, cli)
+      code = shown.code
+      draw(cli, { store: from, ...seen }, out.json ? '' : `${seen.at.toISOString()}\n${shown.text()}`)
+    }
+    await Promise.race([around.sleep(everyMs), stopped])
   }
-  if (sweep?.lastError) lines.push(`${job}: its last sweep failed: ${brief(sweep.lastError, 120)}`)
-  if (quarantined > 0) lines.push(`${job}: ${quarantined} in quarantine (regrow quarantine list --job ${job})`)
-  if (workers === 0 && (sweep || intents + retrying > 0)) lines.push(`${job}: no live worker has its handler`)
-  return lines
+  return code
+}
+
+/** A terminal is drawn over; elsewhere each look is a block of its own, or one line of JSON. */
+function draw({ around, out }: Cli, document: object, text: string): void {
+  const screen = around.screen()
+  if (out.json) around.write(`${JSON.stringify(document)}\n`)
+  else around.write(screen ? overdrawn(text, screen.rows) : `${text}\n\n`)
+}
+
+/** From the top left corner; each line, and what is below, is cleared as it is written: nothing flickers. */
+function overdrawn(text: string, rows: number): string {
+  const lines = text.split('\n')
+  const fitting = lines.length < rows ? lines : [...lines.slice(0, rows - 2), '…']
+  return `\u001b[H${fitting.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`
 }

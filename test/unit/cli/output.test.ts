@@ -1,7 +1,7 @@
 // What people see: nothing that moves the cursor, nothing that holds a secret.
 import { expect, test } from 'vitest'
 import { failureOf } from '../../../src/cli/failure.ts'
-import { brief, relative, table, visible } from '../../../src/cli/output.ts'
+import { brief, fittedTable, relative, table, visible } from '../../../src/cli/output.ts'
 import { RegrowError } from '../../../src/index.ts'
 
 const plain = { dim: (text: string) => text } as Parameters<typeof table>[0]
@@ -50,4 +50,23 @@ test('an error is told without secrets, whoever threw it', () => {
     message: 'connect A; connect B',
     hint: expect.stringContaining('Nothing listens'),
   })
+})
+
+test('a table leaves out columns that do not fit, the least useful first, and those that say nothing', () => {
+  const columns = [
+    { heading: 'job', cells: ['a.long.name', 'b'] },
+    { heading: 'seen', cells: ['10', '2000'] },
+    { heading: 'oldest', cells: ['3m', '–'], rank: 1 },
+    { heading: 'intents', cells: ['7', '8'], rank: 2 },
+    { heading: 'stray', cells: ['–', '–'], rank: 1 },
+  ]
+  const headings = (width: number) => fittedTable(plain, columns, width).split('\n')[0]?.split(/ +/)
+  expect(headings(100)).toEqual(['job', 'seen', 'oldest', 'intents'])
+  expect(headings(34)).toEqual(['job', 'seen', 'oldest', 'intents'])
+  expect(headings(33)).toEqual(['job', 'seen', 'oldest'])
+  expect(headings(24)).toEqual(['job', 'seen'])
+  expect(headings(5)).toEqual(['job', 'seen'])
+  expect(fittedTable(plain, columns, 24)).toBe(
+    ['job          seen', 'a.long.name    10', 'b            2000'].join('\n'),
+  )
 })
