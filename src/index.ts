@@ -6,7 +6,7 @@ export { RegrowError } from './base/errors.ts'
 export { nearest } from './base/options.ts'
 export { redact } from './base/redact.ts'
 export type * from './job/declaration.ts'
-export type { EventMap } from './job/event-map.ts'
+export type { EventMap, EventMessage } from './job/event-map.ts'
 export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
 export {
   type BuiltQuery,

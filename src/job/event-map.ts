@@ -54,5 +54,10 @@ export interface EventMap {
   'loop.stalled': { loop: string }
 }
 
+/** What the diagnostics channel `regrow` carries; the name tells the detail. */
+export type EventMessage = {
+  [Name in keyof EventMap]: { readonly name: Name; readonly detail: EventMap[Name] }
+}[keyof EventMap]
+
 /** Why a hint started nothing. */
 export type Verdict = 'live' | 'later' | 'quarantined' | 'suspect' | 'paused' | 'not pending' | 'gone'

@@ -1,5 +1,5 @@
 // Names that the fragments of docs/events.md use.
-import type { App } from 'regrow'
+import type { App, EventMessage } from 'regrow'
 
 declare const app: App
 declare const subscribe: typeof import('node:diagnostics_channel').subscribe

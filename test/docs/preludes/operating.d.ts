@@ -1,5 +1,2 @@
 // Names that the fragments of docs/operating.md use.
-import type { App, WorkerHandle } from 'regrow'
-
-declare const app: App
-declare const worker: WorkerHandle
+declare const app: import('regrow').App

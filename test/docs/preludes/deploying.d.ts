@@ -1,0 +1,2 @@
+// Names that the fragments of docs/deploying.md use.
+declare const worker: import('regrow').WorkerHandle
