@@ -9,4 +9,6 @@ declare const cleanUp: PendingJob<'bigint'>
 declare const ship: PendingJob<'bigint'>
 declare const welcome: InputJob<z.ZodObject<{ to: z.ZodEmail }>>
 declare const carrier: { send(id: bigint, options: { idempotencyKey: string; signal: AbortSignal }): Promise<string> }
-declare const provider: { backUp(id: bigint, options: { idempotencyKey: string; signal: AbortSignal }): Promise<string> }
+declare const provider: {
+  backUp(id: bigint, options: { idempotencyKey: string; signal: AbortSignal }): Promise<string>
+}
