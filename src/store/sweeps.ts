@@ -28,6 +28,8 @@ export interface TurnEnd {
   readonly nextMs: number
   readonly error: string | null
   readonly seen: number
+  /** Of these, rows that the turn which goes on does not see again. Defaults to all. */
+  readonly passed?: number
   readonly pushed: number
   readonly held: number
   readonly tookMs: number

@@ -30,6 +30,8 @@ export interface PassResult {
   readonly held: number
   /** Hints that the queue had no room for, of those that were tried. */
   readonly dropped: number
+  /** Of the rows seen those before the cursor: the others are seen again by the turn that goes on. */
+  readonly passed: number
   /** Where to go on; null: the pass reached the end. */
   readonly cursor: string | null
   /** The longest that an eligible row waits, where rows tell. */
@@ -57,13 +59,14 @@ export const horizonMs = (job: Job) => job.sweepEveryMs * 1.2 + 1_000
 export async function pass(ports: PassPorts, job: Job, start: PassStart, signal: AbortSignal): Promise<PassResult> {
   const { clock, source } = ports
   const until = clock.now() + budgetMs
-  const count = { seen: 0, pushed: 0, held: 0, dropped: 0 }
+  const count = { seen: 0, pushed: 0, held: 0, dropped: 0, passed: 0 }
   const found: { oldestMs: number | null; rows: readonly PageRow[] } = { oldestMs: null, rows: [] }
   const pushing = new Pushing(ports, job, start, signal)
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
   for (;;) {
     const page = await source.page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
+    const before = count.passed
     count.seen += page.scanned
     count.held += page.scanned - (start.paused ? 0 : page.rows.length)
     if (found.rows.length === 0) found.rows = page.rows
@@ -81,7 +84,10 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
         if (dropped > 0) return end('full')
         cursor = rows.at(-1)?.key ?? cursor
         at += rows.length
+        // Held rows lie anywhere between the others.
+        count.passed = before + Math.round((page.scanned * at) / page.rows.length)
       }
+    count.passed = before + page.scanned
     // L6: the cursor moves on even when nothing was eligible.
     cursor = page.last
     if (page.scanned < pageRows || page.last === null) {

@@ -99,7 +99,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     const advance = (cursor: string | null) => sweeps.advance(owner, turn, cursor)
     const start = { ...turn, epoch: ports.epoch() }
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
-    const { cursor, seen, pushed, held, dropped, ended } = result
+    const { cursor, seen, passed, pushed, held, dropped, ended } = result
     const finished = ended === 'finished'
     const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
     if (audited) await auditLedger(ports, job, signal)
@@ -108,6 +108,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       nextMs: nextTurnMs(result, every),
       error: null,
       seen,
+      passed,
       pushed,
       held,
       dropped,

@@ -124,7 +124,7 @@ select a.key,
     when f.id is null then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
   endTurn: `with x as materialized (
-  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, pushed int8, held int8,
+  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb)
 ),
 mine as materialized (
@@ -141,9 +141,9 @@ ended as (
     audited_at = case when x.audited then regrow.clock() else s.audited_at end,
     heal = case when x.brought_back then null else s.heal end, -- since 4
     errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
-    pass_seen = case when x.finished then 0 else s.pass_seen + x.seen end, -- since 4
-    pending = case when x.finished then s.pass_seen + x.seen -- since 4
-      when x.estimate is not null then greatest(x.estimate, s.pass_seen + x.seen) else s.pending end, -- since 4
+    pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end, -- since 4
+    pending = case when x.finished then s.pass_seen + coalesce(x.passed, x.seen) -- since 4
+      when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end, -- since 4
     pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
     pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
     oldest_at = case when x.error is not null then s.oldest_at -- since 4
@@ -165,7 +165,7 @@ ended as (
   returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
 ) -- since 4
 , backlog as ( -- since 4
-  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
+  update regrow.pauses p set backlog = s.pass_seen + coalesce(x.passed, x.seen) -- since 4
   from x cross join mine cross join regrow.sweeps s -- since 4
   where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
 ) -- since 4

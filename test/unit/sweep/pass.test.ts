@@ -110,6 +110,16 @@ test('a full queue ends it at the last thousand that was taken', async () => {
   expect(pages).toHaveLength(2)
 })
 
+test('rows that the next turn sees again are not passed: turn by turn each row is counted once', async () => {
+  const { ports } = world({ count: 25_000, room: 12_300 })
+  const first = await pass(ports, job, from(null), signal)
+  expect(first).toMatchObject({ seen: 20_000, passed: 12_000 })
+  const second = await pass({ ...ports, push: world({ count: 0 }).ports.push }, job, from(first.cursor), signal)
+  expect(second).toMatchObject({ seen: 13_000, passed: 13_000, ended: 'finished' })
+  const half = world({ count: 8_000, eligible: (place) => place % 2 === 0, room: 1_000 })
+  expect(await pass(half.ports, job, from(null), signal)).toMatchObject({ seen: 8_000, passed: 2_000, ended: 'full' })
+})
+
 test('a queue that is full from the start leaves the cursor where it was', async () => {
   const { ports, keys } = world({ count: 5_000, room: 0 })
   expect(await pass(ports, job, from(keys[99]), signal)).toMatchObject({
