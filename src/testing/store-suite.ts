@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import { auditsCases } from './store/audits.ts'
 import type { StoreContext } from './store/context.ts'
 import { crashesCases } from './store/crashes.ts'
+import { inspectorCases } from './store/inspector.ts'
 import { intentsCases } from './store/intents.ts'
 import { keysCases } from './store/keys.ts'
 import { livingCases } from './store/living.ts'
@@ -13,6 +14,7 @@ import { migrateCases } from './store/migrate.ts'
 import { pageCases } from './store/page.ts'
 import { pausesCases } from './store/pauses.ts'
 import { releaseCases } from './store/release.ts'
+import { rememberedCases } from './store/remembered.ts'
 import { settleCases } from './store/settle.ts'
 import { sourceCases } from './store/source.ts'
 import { sweepsCases } from './store/sweeps.ts'
@@ -29,7 +31,9 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...crashesCases,
   ...auditsCases,
   ...sweepsCases,
+  ...rememberedCases,
   ...pausesCases,
+  ...inspectorCases,
   ...sourceCases,
   ...pageCases,
   ...keysCases,
