@@ -10,10 +10,12 @@ import { regrow } from '../../src/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { Crew } from '../processes/crew.ts'
 import { faults, noFaults } from './faults.ts'
-import { fillRows, verdictOf, type WipeVerdict, wipeTables } from './wipe-jobs.ts'
+import { fillRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './wipe-jobs.ts'
 import { type Note, readWipeNotes, troubles } from './wipe-notes.ts'
 
 export interface ReopenOptions {
+  /** A build of the sources, for the workers. */
+  readonly build: string
   /** An empty folder for the database and for what the workers write. */
   readonly folder: string
   readonly rows: number
@@ -52,7 +54,7 @@ export interface ReopenResult extends WipeVerdict {
 }
 
 export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
-  const { leaseMs, concurrency, batch, takesMs } = options
+  const { build, leaseMs, concurrency, batch, takesMs } = options
   const directory = join(options.folder, 'pglite')
   const folder = join(options.folder, 'notes')
   mkdirSync(folder)
@@ -62,10 +64,11 @@ export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
     await db.exec('analyze rows')
     await regrow({ store: pglite(db) }).migrate()
   })
-  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.ts', import.meta.url)))
+  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.mjs', import.meta.url)))
   const began = performance.now()
   try {
-    crew.add({ store: { directory }, leaseMs, folder, concurrency, batch, takesMs })
+    const settings: WipeWorkerSettings = { build, store: { directory }, leaseMs, folder, concurrency, batch, takesMs }
+    crew.add(settings)
     await crew.complete()
     await underKills(options, crew)
     const seconds = (performance.now() - began) / 1_000

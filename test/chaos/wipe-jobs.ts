@@ -1,9 +1,9 @@
-// The job of `npm run wipes`, for its workers and for who conducts them: rows of one table, each with one effect through
-// ctx.tx. Its sweep has the default interval, so that what is fast here is the healing and not the sweep.
-import { type App, sql } from '../../src/index.ts'
+// What `npm run wipes` works on: rows of one table, each with one effect that its handler has through ctx.tx.
 
 /** What a worker process is told. */
 export interface WipeWorkerSettings {
+  /** A build of the sources. */
+  readonly build: string
   /** A Postgres, with its queue; or the directory of a PGlite, with a queue in memory. */
   readonly store: { readonly url: string } | { readonly directory: string }
   readonly leaseMs: number
@@ -42,8 +42,4 @@ export interface WipeVerdict {
   readonly doubled: number
   readonly quarantined: number
   readonly claimsLeft: number
-}
-
-export function wipeJob(app: Pick<App, 'job'>) {
-  return app.job('row.mark', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
 }

@@ -8,10 +8,12 @@ import { regrow } from '../../src/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { Crew } from '../processes/crew.ts'
 import { faults, noFaults } from './faults.ts'
-import { fillRows, pendingRows, verdictOf, type WipeVerdict, wipeTables } from './wipe-jobs.ts'
+import { fillRows, pendingRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './wipe-jobs.ts'
 import { readWipeNotes, troubles } from './wipe-notes.ts'
 
 export interface WipeOptions {
+  /** A build of the sources, for the workers. */
+  readonly build: string
   /** An empty database. */
   readonly url: string
   /** An empty folder for what the workers write. */
@@ -68,7 +70,7 @@ interface Done {
 }
 
 export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
-  const { url, folder, leaseMs, concurrency, batch, takesMs, tell = () => {} } = options
+  const { url, folder, build, leaseMs, concurrency, batch, takesMs, tell = () => {} } = options
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(wipeTables)
@@ -77,11 +79,11 @@ export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
   const app = regrow({ store: postgres(url) })
   await app.migrate()
   await app.close()
-  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.ts', import.meta.url)))
+  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.mjs', import.meta.url)))
   const began = performance.now()
   try {
-    for (let place = 0; place < options.workers; place++)
-      crew.add({ store: { url }, leaseMs, folder, concurrency, batch, takesMs })
+    const settings: WipeWorkerSettings = { build, store: { url }, leaseMs, folder, concurrency, batch, takesMs }
+    for (let place = 0; place < options.workers; place++) crew.add(settings)
     await crew.complete()
     const wiped = await underFaults(options, client, crew, tell)
     const seconds = (performance.now() - began) / 1_000

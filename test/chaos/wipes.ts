@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '../../scripts/services/index.mjs'
+import { buildSources } from '../processes/build.ts'
 import { readFlags } from './flags.ts'
 import { type ReopenResult, reopenRun } from './reopen-run.ts'
 import type { WipeVerdict } from './wipe-jobs.ts'
@@ -16,11 +17,11 @@ const promisedMs = 1_500
 const flags = readFlags(process.argv.slice(2), {
   rows: 100_000,
   workers: 4,
-  concurrency: 20,
+  concurrency: 10,
   /** Keys per call of the handler at most. */
-  batch: 10,
+  batch: 5,
   /** Milliseconds that a call takes before its transaction, on average; on PGlite so many times less as there are workers. */
-  takes: 600,
+  takes: 120,
   /** Seconds between two wipes. */
   wipe: 5,
   /** Seconds between two kills. */
@@ -28,7 +29,7 @@ const flags = readFlags(process.argv.slice(2), {
   /** Seconds between two kills of the process that has the PGlite: it takes a while to open. */
   reopen: 5,
   /** Seconds. */
-  lease: 15,
+  lease: 5,
   seed: Math.floor(Math.random() * 1_000_000),
   /** Seconds that each of the two may take. */
   limit: 600,
@@ -45,7 +46,10 @@ const folder = () => {
   process.on('exit', () => rmSync(made, { recursive: true, force: true }))
   return made
 }
+const { build, remove } = buildSources('wipes')
+process.on('exit', remove)
 const shared = {
+  build,
   rows: flags.rows,
   concurrency: flags.concurrency,
   batch: flags.batch,

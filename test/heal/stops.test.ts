@@ -1,14 +1,14 @@
 // Workers under load are ended by SIGTERM, one after the other: no claim is left behind, nothing is counted, all is done once.
 // 40 of them; REGROW_STOPS=200 npm test -- stops does 200.
-import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
+import { buildSources } from '../processes/build.ts'
 import { fleetTables } from '../processes/fleet.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -16,25 +16,23 @@ const stops = Number(process.env.REGROW_STOPS ?? 40)
 const lanes = 4
 /** Enough that nobody runs out of work: a process does a few dozen in its life. */
 const rows = stops * 60
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const build = `${root}.tmp/stops-${process.pid}`
 const script = fileURLToPath(new URL('../processes/stop-worker.mjs', import.meta.url))
 const seed = Date.now()
 const random = new Seeded(seed)
 
+let sources: ReturnType<typeof buildSources>
 let database: FreshDatabase
 let pool: pg.Pool
 const children = new Set<ChildProcess>()
 beforeAll(async () => {
-  const tsc = `${root}node_modules/typescript/bin/tsc`
-  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', build], { cwd: root })
+  sources = buildSources('stops')
   database = await freshDatabase('stops')
   pool = new pg.Pool({ connectionString: database.url, max: lanes })
   await pool.query(fleetTables)
 })
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL')
-  rmSync(build, { recursive: true, force: true })
+  sources?.remove()
   await pool?.end()
   await database?.drop()
 })
@@ -47,7 +45,7 @@ interface Told {
 
 /** One life: it starts, is at work, is told to stop, ends. Answers what it still held then, and what went wrong. */
 async function live(): Promise<{ left: number; wrong: string[]; held: number }> {
-  const child = fork(script, [JSON.stringify({ build, url: database.url })], {
+  const child = fork(script, [JSON.stringify({ build: sources.build, url: database.url })], {
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })

@@ -107,7 +107,8 @@ export class Crew {
   #start(member: Member): void {
     this.started++
     const child = fork(this.#script, [JSON.stringify(member.settings)], {
-      execArgv: ['--import', 'jiti/register'],
+      // Plain JavaScript starts five times as fast.
+      execArgv: this.#script.endsWith('.mjs') ? [] : ['--import', 'jiti/register'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     const { pid } = child
