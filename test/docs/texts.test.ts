@@ -134,6 +134,15 @@ describe('every one of the sources is explained:', () => {
     expect(told.filter((name) => !events.includes(name))).toEqual([])
   })
 
+  test('findings, in docs/health.md', () => {
+    const [, union = ''] = /type FindingCode =([^/]+)/.exec(read('src/operate/findings.ts')) ?? []
+    const codes = [...union.matchAll(/'([a-z_]+)'/g)].map(([, code]) => code as string)
+    expect(codes.length).toBeGreaterThan(10)
+    expect(codes.filter((code) => !spansOf('docs/health.md').has(code))).toEqual([])
+    const told = [...spansOf('docs/health.md')].filter((code) => /^[a-z]+_[a-z]+$/.test(code) && code !== 'run_at')
+    expect(told.filter((code) => !codes.includes(code))).toEqual([])
+  })
+
   test('error codes, in docs/errors.md', () => {
     const codes = core.flatMap((path) =>
       [...read(path).matchAll(/(?:RegrowError|super)\(\s*'([a-z_]+)'/g)].map(([, code]) => code as string),
