@@ -43,8 +43,8 @@ interface Passed {
 
 /** What a statement of the sweep is for; those of other loops are nothing here. */
 const kinds: readonly [string, RegExp][] = [
-  ['page', /row_number\(\) over/],
   ['push', /insert into regrow\.hints/],
+  ['page', /row_number\(\) over/],
   ['turn', /term = s\.term \+ 1/],
   ['end', /last_success_at = case/],
   ['advance', /update regrow\.sweeps.* set cursor/],

@@ -64,8 +64,10 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const pushing = new Pushing(ports, job, start, signal)
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
+  // Who goes on may find the queue as full as it was, each second anew: one push tells, and needs no whole page.
+  let limit = start.cursor === null ? pageRows : pushRows
   for (;;) {
-    const page = await source.page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
+    const page = await source.page(cursor, limit, horizonMs(job), pageTimeoutMs)
     const before = count.passed
     count.seen += page.scanned
     count.held += page.scanned - (start.paused ? 0 : page.rows.length)
@@ -90,10 +92,11 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
     count.passed = before + page.scanned
     // L6: the cursor moves on even when nothing was eligible.
     cursor = page.last
-    if (page.scanned < pageRows || page.last === null) {
+    if (page.scanned < limit || page.last === null) {
       cursor = null
       return end('finished')
     }
+    limit = pageRows
     if (!(await ports.advance(cursor))) return end('lost')
     if (signal.aborted) return end('stopped')
     if (clock.now() >= until) return end('budget')

@@ -135,6 +135,19 @@ test('it goes on behind its cursor', async () => {
   expect(pages[0]?.after).toBe(keys[3_999])
 })
 
+test('a pass that goes on reads one push of rows first: the queue may be as full as it was', async () => {
+  const { ports, keys, pages } = world({ count: 50_000, room: 0 })
+  expect(await pass(ports, job, from(keys[3_999]), signal)).toMatchObject({
+    seen: 1_000,
+    cursor: keys[3_999],
+    ended: 'full',
+  })
+  expect(pages).toEqual([{ after: keys[3_999], limit: 1_000 }])
+  const roomy = world({ count: 50_000 })
+  await pass(roomy.ports, job, from(keys[3_999]), signal)
+  expect(roomy.pages.map(({ limit }) => limit)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000, 10_000])
+})
+
 test('after 30 s it ends at its cursor', async () => {
   const { clock, ports, keys } = world({ count: 100_000, pageMs: 8_000 })
   const result = pass(ports, job, from(null), signal)
