@@ -25,7 +25,7 @@ ended as (
     heal = case when x.brought_back then null else s.heal end, -- since 4
     errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
     pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end, -- since 4
-    pending = case when x.finished then s.pass_seen + coalesce(x.passed, x.seen) -- since 4
+    pending = case when x.finished then s.pass_seen + x.seen -- since 4
       when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end, -- since 4
     pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
     pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
@@ -48,7 +48,7 @@ ended as (
   returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
 ) -- since 4
 , backlog as ( -- since 4
-  update regrow.pauses p set backlog = s.pass_seen + coalesce(x.passed, x.seen) -- since 4
+  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
   from x cross join mine cross join regrow.sweeps s -- since 4
   where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
 ) -- since 4
