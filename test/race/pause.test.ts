@@ -1,5 +1,6 @@
 // Races of the kill switch on a real Postgres: with checks (S8), with the turn of a sweep, and with a turn's end.
 import { setImmediate as soon } from 'node:timers/promises'
+import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { StoreDriver } from '../../src/backends/driver.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
@@ -28,7 +29,9 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 beforeEach(async () => {
-  await stores.query('truncate things, effects, regrow.pauses, regrow.sweeps, regrow.workers, regrow.ledger')
+  await stores.query(
+    'truncate things, effects, regrow.pauses, regrow.sweeps, regrow.workers, regrow.ledger, regrow.heals',
+  )
   for (let i = 0; i < 8; i++) await stores.worker(`w${i}`)
 })
 
@@ -211,20 +214,26 @@ test.each(['pause', 'resume'] as const)(
     await store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
     await store.pauses.pause('a', 'a reason', 'ann', null)
     const [turn] = (await store.sweeps.turn('w1', ['a'], 1)).turns as [Turn]
-    const client = await stores.client()
-    const { rows } = await client.query('select pg_backend_pid() as pid')
-    const other = await stores.store(client)
-    let acting: Promise<unknown> = Promise.resolve()
-    await stores.held(
-      (gated) => gated.sweeps.end('w1', turn, end),
-      async () => {
-        acting = verb === 'pause' ? other.pauses.pause('a', 'another', 'bob', null) : other.pauses.resume('a', 'bob')
-        // What comes of it is asked for below.
-        acting.catch(() => {})
-        await stores.blocked(rows[0].pid)
-      },
+    // The end is held in the middle, by a loss of the queue that it has to count: it has the sweep's row, not yet the pause's.
+    await stores.query(`with h as (insert into regrow.heals (queue, epoch, at, how, noticed_by, jobs_left)
+    values ('q', 1, clock_timestamp(), 'missing', 'w1', 2) returning id) update regrow.sweeps set heal = h.id from h`)
+    const [gate, one, two] = [await stores.client(), await stores.client(), await stores.client()]
+    await gate.query('begin')
+    await gate.query('select 1 from regrow.heals for update')
+    const begun = async (client: pg.Client, act: (on: Store) => Promise<unknown>) => {
+      const { rows } = await client.query('select pg_backend_pid() as pid')
+      const acting = act(await stores.store(client))
+      // What comes of it is asked for at the end.
+      acting.catch(() => {})
+      await stores.blocked(rows[0].pid)
+      return { acting }
+    }
+    const ending = await begun(one, (on) => on.sweeps.end('w1', turn, end))
+    const other = await begun(two, (on) =>
+      verb === 'pause' ? on.pauses.pause('a', 'another', 'bob', null) : on.pauses.resume('a', 'bob'),
     )
-    await acting
+    await gate.query('rollback')
+    await Promise.all([ending.acting, other.acting])
     expect((await store.pauses.list()).map(({ reason, backlog }) => ({ reason, backlog }))).toEqual(
       verb === 'pause' ? [{ reason: 'another', backlog: 7 }] : [],
     )
