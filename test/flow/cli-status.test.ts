@@ -72,7 +72,7 @@ describe('--check', () => {
 test('the tables fit into 100 columns, and show what the last sweep found and when the queue was lost', async () => {
   await abandoned('thing.make-with-a-long-name')
   await on.client.query(
-    `update regrow.sweeps set pending = 5000000, pending_estimated = true, oldest_at = now() - interval '20 minutes',
+    `update regrow.sweeps set pending = 5000000, pending_estimated = true, last_success_at = now(), oldest_at = now() - interval '20 minutes',
      dropped = 48000, pushed = 2000, held = 16, took_ms = 1234, no_progress = 3`,
   )
   await on.client.query(
@@ -87,7 +87,7 @@ test('the tables fit into 100 columns, and show what the last sweep found and wh
   expect(stdout).toMatch(/thing\.make-with-a-long-name +~5000000 +20m +0 +0 +0 +0 +0\n/)
   expect(stdout).toMatch(/thing\.make-with-a-long-name +\S+ ago +1\.2s +12 +2000 +16 +48000 +1m +in \d+s\n/)
   expect(stdout).toMatch(
-    /queue lost +mark +noticed by +hints back +healed\n1h ago +missing +worker-1:17 +120 +after 1\.5s/,
+    /queue lost +mark +noticed by +hints back +healed\n1h( \d+s)? ago +missing +worker-1:17 +120 +after 1\.5s/,
   )
   const tables = stdout.split('\n').filter((line) => !/^(store|!|\s+→)/.test(line))
   expect(Math.max(...tables.map(({ length }) => length))).toBeLessThanOrEqual(100)
