@@ -12,6 +12,8 @@ export interface Turn {
   readonly paused: boolean
   /** Since everything came back at once, by a loss of the queue or the end of a pause; null: never. */
   readonly rampedMs: number | null
+  /** The turn before ended because the queue was full. */
+  readonly full: boolean
   /** Turns that failed in a row before this one. */
   readonly errors: number
   /** The store's time, in ms. */
@@ -33,6 +35,8 @@ export interface TurnEnd {
   readonly pushed: number
   readonly held: number
   readonly tookMs: number
+  /** Of `pushed`, those that advances have told already. Defaults to 0. */
+  readonly counted?: number
   /** Hints that the queue had no room for. Defaults to 0. */
   readonly dropped?: number
   /** The pass reached the end of the pending rows. Defaults to false. */
@@ -66,8 +70,11 @@ export interface Sweeps {
     jobs: readonly string[],
     max: number,
   ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[] }>
-  /** Stores the cursor and keeps the turn; false: it is no longer ours. */
-  advance(holder: string, turn: Turn, cursor: string | null): Promise<boolean>
+  /**
+   * Stores the cursor and keeps the turn; false: it is no longer ours. `pushed`: hints since the last time, which the end of
+   * the turn then names as `counted`. Defaults to 0.
+   */
+  advance(holder: string, turn: Turn, cursor: string | null, pushed?: number): Promise<boolean>
   /** Answers the loss of the queue that is healed by this turn. */
   end(holder: string, turn: Turn, end: TurnEnd): Promise<Healed | null>
   /** The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way. */

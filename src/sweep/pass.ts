@@ -9,8 +9,8 @@ import { allowedBy, rampStepMs } from './ramp.ts'
 export interface PassPorts extends HintPorts {
   readonly clock: Clock
   readonly source: Source
-  /** Stores the cursor and keeps the turn; false: it is somebody else's now. */
-  readonly advance: (cursor: string | null) => Promise<boolean>
+  /** Stores the cursor and keeps the turn; false: it is somebody else's now. `pushed`: hints of the pass so far. */
+  readonly advance: (cursor: string | null, pushed: number) => Promise<boolean>
 }
 
 export interface PassStart {
@@ -20,6 +20,8 @@ export interface PassStart {
   readonly paused: boolean
   /** Since everything came back at once; null: it did not. */
   readonly rampedMs: number | null
+  /** The queue was, when the last pass ended at this cursor. */
+  readonly full: boolean
   /** Of the queue that it fills; null: whichever there is. */
   readonly epoch: number | null
 }
@@ -64,8 +66,8 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const pushing = new Pushing(ports, job, start, signal)
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
-  // Who goes on may find the queue as full as it was, each second anew: one push tells, and needs no whole page.
-  let limit = start.cursor === null ? pageRows : pushRows
+  // The queue may be as full as it was, each second anew: one push tells, and needs no whole page.
+  let limit = start.full ? pushRows : pageRows
   for (;;) {
     const page = await source.page(cursor, limit, horizonMs(job), pageTimeoutMs)
     const before = count.passed
@@ -97,7 +99,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
       return end('finished')
     }
     limit = pageRows
-    if (!(await ports.advance(cursor))) return end('lost')
+    if (!(await ports.advance(cursor, count.pushed))) return end('lost')
     if (signal.aborted) return end('stopped')
     if (clock.now() >= until) return end('budget')
   }
@@ -127,7 +129,7 @@ class Pushing {
     const { clock, advance } = this.#ports
     for (;;) {
       if (clock.now() - this.#signAt >= signMs) {
-        if (!(await advance(cursor))) return 'lost'
+        if (!(await advance(cursor, this.#pushed))) return 'lost'
         this.#signAt = clock.now()
       }
       const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt

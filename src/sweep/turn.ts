@@ -96,7 +96,12 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
   const tookMs = () => clock.now() - startedAt
   const every = spread(random, job.sweepEveryMs, 0.1)
   try {
-    const advance = (cursor: string | null) => sweeps.advance(owner, turn, cursor)
+    let counted = 0
+    const advance = async (cursor: string | null, pushed: number) => {
+      const kept = await sweeps.advance(owner, turn, cursor, pushed - counted)
+      counted = pushed
+      return kept
+    }
     const start = { ...turn, epoch: ports.epoch() }
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
     const { cursor, seen, passed, pushed, held, dropped, ended } = result
@@ -110,6 +115,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       seen,
       passed,
       pushed,
+      counted,
       held,
       dropped,
       finished,

@@ -20,6 +20,7 @@ const skips: Record<string, string[]> = {
   'marks, heals: losses of a queue are neither noticed nor remembered': [
     'a loss of the queue is in the history, and ends when the last job of a live worker has its hints back',
     'turns that end at once count a heal right: its hints are all there, and one of them ends it',
+    'hints that a pass brought back are counted on its way, once: a heal that the next loss overtakes has its count',
     'the history of losses is told newest first, and no more of it than asked for',
   ],
   'sweeps.ramped_at: a pass after a pause is not ramped': [

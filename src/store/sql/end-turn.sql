@@ -1,6 +1,6 @@
 -- End of a turn: what it found, and when the next one is due.
 -- $1 job · $2 holder · $3 term · $4 json { cursor, next_ms, error, seen, passed, pushed, held, dropped, took_ms, audited, finished,
--- brought_back, estimate, oldest_ms, sample }
+-- brought_back, estimate, oldest_ms, sample, counted }
 -- A sweep that was made due while the pass ran stays due. The first pass after a loss counts what it brought back; the last
 -- of them ends the heal, and its row is returned: epoch, pushed, took_ms since the loss. The lock on that row counts right
 -- when two turns end at once. The oldest row is that of the whole pass, in however many turns it is made.
@@ -8,7 +8,7 @@
 -- turns of the pass saw may be done since.
 with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
-    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb)
+    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8)
 ),
 mine as materialized (
   select s.job
@@ -42,7 +42,7 @@ ended as (
 )
 , counted as ( -- since 4
   update regrow.heals h -- since 4
-  set pushed = h.pushed + x.pushed, jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
+  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
     ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end -- since 4
   from x cross join mine where h.id = mine.heal and h.ended_at is null -- since 4
   returning h.epoch, h.pushed, h.at, h.ended_at -- since 4

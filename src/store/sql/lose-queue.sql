@@ -13,12 +13,14 @@ won as (
   where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
   returning m.epoch, env.at
 ),
-overtaken as (
-  update regrow.heals h set ended_at = won.at from won where h.queue = $1::text and h.ended_at is null
-),
 swept as materialized (
   select s.job, exists (select 1 from regrow.workers w where jsonb_exists(w.jobs, s.job)) as handled
   from regrow.sweeps s where exists (select 1 from won) order by s.job for update of s
+),
+-- Sweeps are locked before heals, as by every turn that counts what it brought back: the other order would deadlock (M30).
+overtaken as (
+  update regrow.heals h set ended_at = won.at from won
+  where h.queue = $1::text and h.ended_at is null and (select count(*) from swept) >= 0
 ),
 heal as (
   insert into regrow.heals (queue, epoch, at, how, noticed_by, jobs_left, ended_at)

@@ -29,8 +29,8 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () =>
         pausesOver: rows.filter((row) => row.pause_over === true).map((row) => row.job as string),
       }
     },
-    async advance(holder, turn, cursor) {
-      const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs])
+    async advance(holder, turn, cursor, pushed = 0) {
+      const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs, pushed])
       return rows.length === 1
     },
     async end(holder, turn, { nextMs, tookMs, oldestMs, broughtBack, ...end }) {
@@ -63,6 +63,7 @@ function turnOf(row: Row, paused: boolean): Turn {
     auditedMs: row.audited_ms === null ? null : Number(row.audited_ms),
     paused,
     rampedMs: row.ramped_ms === null ? null : Number(row.ramped_ms),
+    full: row.full_before === true,
     errors: Number(row.errors),
     atMs: Number(row.at_ms),
     sample: row.sample === null ? {} : (JSON.parse(row.sample as string) as Sample),

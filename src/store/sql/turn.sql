@@ -1,7 +1,7 @@
 -- Turn: one pass per job at a time over the fleet, by compare-and-set (S10); zero rows mean "not mine".
 -- $1 holder · $2 json [job] · $3 how long a turn lasts without a sign, ms · $4 turns at most · $5 stand-back, ms
 -- Returns every job asked for: won, term, cursor, audited_ms since its audit, pause_over (a pause that has run out and is
--- still written down), ramped_ms since everything came back at once, errors in a row, the sample of waiting keys,
+-- still written down), ramped_ms since everything came back at once, errors in a row, the sample of waiting keys, full_before (the queue, in the turn before),
 -- and wait_ms until this holder may have it: due, stood back, and free.
 -- The turn of a dead worker is ended with its claims, by free.
 -- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn. Jobs whose last turn failed
@@ -35,8 +35,8 @@ select asked.job, won.job is not null as won, won.term::text as term, won.cursor
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
   p.until <= env.at as pause_over,
-  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, -- since 4
-  null::float8 as ramped_ms, 0 as errors, null::text as sample, -- before 4
+  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, s.dropped > 0 as full_before, -- since 4
+  null::float8 as ramped_ms, 0 as errors, null::text as sample, false as full_before, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder is not null then extract(epoch from s.until - env.at) end

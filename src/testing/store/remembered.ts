@@ -203,6 +203,29 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'hints that a pass brought back are counted on its way, once: a heal that the next loss overtakes has its count',
+    async run(context) {
+      const { store } = context
+      await begin(context)
+      await lose(context)
+      const first = await win(context)
+      assert.equal(await store.sweeps.advance('w1', first, 'k1', 500), true)
+      assert.equal(await store.sweeps.advance('w1', first, 'k2', 300), true)
+      assert.equal((await lastHeal(context)).pushed, 800)
+      await lose(context)
+      assert.equal(await store.sweeps.advance('w1', first, 'k3', 100), false)
+      assert.deepEqual(
+        (await store.inspector.heals(2)).map(({ pushed }) => pushed),
+        [0, 800],
+        'what an overtaken pass pushes is nobody’s',
+      )
+      const second = await win(context)
+      assert.equal(await store.sweeps.advance('w1', second, 'k1', 500), true)
+      const healed = await store.sweeps.end('w1', second, ended({ pushed: 520, counted: 500, broughtBack: true }))
+      assert.equal(healed?.pushed, 520)
+    },
+  },
+  {
     name: 'the history of losses is told newest first, and no more of it than asked for',
     async run(context) {
       await begin(context)
