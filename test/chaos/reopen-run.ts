@@ -7,9 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { pglite } from '../../src/backends/pglite/index.ts'
 import { regrow } from '../../src/index.ts'
-import { Seeded } from '../../src/testing/seeded.ts'
 import { Crew } from '../processes/crew.ts'
-import { faults, noFaults } from './faults.ts'
 import { fillRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './wipe-jobs.ts'
 import { type Note, readWipeNotes, troubles } from './wipe-notes.ts'
 
@@ -23,8 +21,8 @@ export interface ReopenOptions {
   readonly batch: number
   readonly takesMs: number
   readonly leaseMs: number
+  /** From when the process works to its kill. */
   readonly killEveryMs: number
-  readonly seed: number
   /** Kills end after so many. Defaults to no such end. */
   readonly killsMax?: number
   /** Nothing may take longer; what is not done by then is lost. */
@@ -97,26 +95,24 @@ async function inDirectory<T>(directory: string, work: (db: PGlite) => Promise<T
   }
 }
 
-/** Kills until nothing is pending, as the process itself tells. */
+/** Kills until nothing is pending, as the process itself tells; counted from when it works, since opening takes a while. */
 async function underKills(options: ReopenOptions, crew: Crew): Promise<void> {
-  const { killsMax = Number.POSITIVE_INFINITY, limitMs, tell = () => {} } = options
+  const { killsMax = Number.POSITIVE_INFINITY, killEveryMs, limitMs, tell = () => {} } = options
   const until = performance.now() + limitMs
-  const counts = noFaults()
-  const calm = new AbortController()
-  const { signal } = calm
   let left = options.rows
   crew.heard = (message) => {
     left = (message as { left: number }).left
   }
-  const kills = { everyMs: options.killEveryMs, leaseMs: options.leaseMs, counts, signal, kinds: ['kill'] as const }
-  const killing = faults(crew, new Seeded(options.seed), kills)
-  for (let told = 0; left > 0 && performance.now() < until; await sleep(20)) {
-    if (counts.kills > told) tell(`kill ${counts.kills}: pending ${left}`)
-    told = counts.kills
-    if (told >= killsMax) calm.abort()
+  let killAt = performance.now() + killEveryMs
+  for (; left > 0 && performance.now() < until; await sleep(20)) {
+    const kills = crew.killedAt.length
+    const [member] = crew.working
+    if (!member) killAt = performance.now() + killEveryMs
+    else if (performance.now() >= killAt && kills < killsMax) {
+      crew.kill(member)
+      tell(`kill ${kills + 1}: pending ${left}`)
+    }
   }
-  calm.abort()
-  await killing
 }
 
 /** The steps after a kill; none when the run ended before a key started. */

@@ -37,7 +37,9 @@ export interface WipeOptions {
 /** One wipe that deleted hints, and what came of it. */
 export interface Wipe {
   readonly hints: number
-  /** From the wipe to the row in regrow.heals; null: nobody declared it. */
+  /** Its row in regrow.heals; null: nobody declared it. */
+  readonly heal: Heal | null
+  /** From the wipe to that row. */
   readonly noticedMs: number | null
   /** From the wipe to the first start of a key whose hint was wiped; null: none started before the next wipe. */
   readonly startedMs: number | null
@@ -158,6 +160,7 @@ function cameOf(
   const start = starts.find(({ at, rest }) => within(at) && wipe.keys.has(rest))
   return {
     hints: wipe.keys.size,
+    heal: heal ?? null,
     noticedMs: heal ? heal.at - wipe.at : null,
     startedMs: start ? start.at - wipe.at : null,
   }
