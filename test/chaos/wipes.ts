@@ -18,7 +18,7 @@ const flags = readFlags(process.argv.slice(2), {
   rows: 100_000,
   workers: 4,
   concurrency: 10,
-  /** Keys per call of the handler at most. */
+  /** Keys per call of the handler at most; on PGlite so many times more as there are workers. */
   batch: 5,
   /** Milliseconds that a call takes before its transaction, on average; on PGlite so many times less as there are workers. */
   takes: 120,
@@ -83,7 +83,12 @@ if (flags.postgres) {
   wrong.push(...reportWipes(result))
 }
 if (flags.pglite) {
-  const kept = { killEveryMs: flags.reopen * 1_000, takesMs: flags.takes / flags.workers }
+  // One process stands for all workers.
+  const kept = {
+    killEveryMs: flags.reopen * 1_000,
+    takesMs: flags.takes / flags.workers,
+    batch: flags.batch * flags.workers,
+  }
   tell(`PGlite: ${count(flags.rows)} rows, one process, killed every ${flags.reopen} s, seed ${flags.seed}`)
   wrong.push(...reportReopened(await reopenRun({ ...shared, ...kept, folder: folder() })))
 }
