@@ -50,6 +50,7 @@ const kinds: readonly [string, RegExp][] = [
   ['advance', /update regrow\.sweeps.* set cursor/],
   ['estimate', /^explain/],
   ['look again', /from \(select exists \(select 1 from regrow\.pauses|from regrow\.ledger l where l\.job = \$1/],
+  ['pauses', /^select p\.job, p\.reason/],
   ['begin, limit, commit', /^(begin|set local|commit)/i],
 ]
 
