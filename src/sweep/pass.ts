@@ -20,8 +20,8 @@ export interface PassStart {
   readonly paused: boolean
   /** Since everything came back at once; null: it did not. */
   readonly rampedMs: number | null
-  /** The queue was, when the last pass ended at this cursor. */
-  readonly full: boolean
+  /** Its first page is no larger than a push: the queue may be full still, or everybody waits for the first hints. */
+  readonly brief: boolean
   /** Of the queue that it fills; null: whichever there is. */
   readonly epoch: number | null
 }
@@ -66,8 +66,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const pushing = new Pushing(ports, job, start, signal)
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
-  // The queue may be as full as it was, each second anew: one push tells, and needs no whole page.
-  let limit = start.full ? pushRows : pageRows
+  let limit = start.brief ? pushRows : pageRows
   for (;;) {
     const page = await source.page(cursor, limit, horizonMs(job), pageTimeoutMs)
     const before = count.passed

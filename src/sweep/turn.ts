@@ -16,7 +16,8 @@ import type { Pauses } from '../store/pauses.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps, Turn } from '../store/sweeps.ts'
 import { audit, auditEveryMs } from './audit.ts'
-import { type PassResult, pageTimeoutMs, pass } from './pass.ts'
+import { type PassResult, pageRows, pageTimeoutMs, pass } from './pass.ts'
+import { allowedBy } from './ramp.ts'
 import { waited } from './waiting.ts'
 
 export interface TurnPorts {
@@ -102,7 +103,9 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       counted = pushed
       return kept
     }
-    const start = { ...turn, epoch: ports.epoch() }
+    // A queue that was full may be so still, each second anew; one that is new, or ramped, has nothing for the workers yet.
+    const brief = turn.full || ports.emptyQueue || allowedBy(turn.rampedMs) < pageRows
+    const start = { ...turn, brief, epoch: ports.epoch() }
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
     const { cursor, seen, passed, pushed, held, dropped, ended } = result
     const finished = ended === 'finished'
