@@ -131,9 +131,12 @@ test('a queue that comes back empty is one that was lost: both are told, and wha
   await world.work(app, { concurrency: 5 })
   line.cut = 'refused'
   await world.until(() => ear.of('queue.down').length === 1, 10_000)
+  await world.pass(1_000)
   await real.wipe()
   line.cut = null
   await world.until(() => ear.of('queue.up').length === 1 && ear.of('queue.lost').length === 1, 5_000)
+  // What its memory held is of no use any more, and would be stale in the next outage.
+  expect(ear.of('queue.up')[0]?.thrownAway).toBeGreaterThanOrEqual(20)
   await world.until(async () => ((await real.count(['thing.make'])).get('thing.make')?.due ?? 0) > 250, 5_000)
 })
 

@@ -93,6 +93,25 @@ describe.each([
   })
 })
 
+test('who pops sees the loss at once: nobody waits for the next bump', async () => {
+  const queue = world.queue()
+  const { app, ear } = world.app({}, queue)
+  const make = app.job('other', { pending: sql`select id from things where false`, async run() {} })
+  await world.work(app)
+  await world.pass(3_000)
+  for (let n = 0; n < 3; n++) {
+    // Right after a bump: the next one is a second away.
+    const { sequence } = (await marks()) as { sequence: number }
+    await world.until(async () => (await marks())?.sequence !== sequence, 2_000)
+    await queue.wipe()
+    const at = world.clock.now()
+    await make.enqueue('x')
+    await world.until(() => ear.of('queue.lost').length === n + 1, noticedMs)
+    expect(world.clock.now() - at).toBeLessThan(200)
+    await world.pass(3_000)
+  }
+})
+
 test('what the queue held is back after a loss, from the first row on, though a pass had got further', async () => {
   const queue = world.queue({ maxHints: 1_500 })
   const { app, ear } = world.app({}, queue)
