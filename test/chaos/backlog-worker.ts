@@ -1,4 +1,5 @@
-// A worker process of `npm run backlog`: marks rows done, many at a time, and counts how often each was.
+// A worker process of `npm run backlog`: marks rows done, many at a time, and counts how often each was. It holds its first
+// calls until it is told that the queue is full.
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 
@@ -12,13 +13,18 @@ export interface BacklogWorkerSettings {
 const { url, maxHints, batch, concurrency } = JSON.parse(process.argv[2] as string) as BacklogWorkerSettings
 const app = regrow({ store: postgres(url, { maxHints }), migrate: false })
 const job = app.job('row.mark', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+const full = new Promise<void>((resolve) => {
+  process.once('message', () => resolve())
+})
 const mark = job.handleMany(
-  (ids, ctx) =>
-    ctx.tx((tx) =>
+  async (ids, ctx) => {
+    await full
+    await ctx.tx((tx) =>
       tx.query(`update rows set state = 'done', runs = runs + 1 where id = any ($1::text::bigint[])`, [
         `{${ids.join(',')}}`,
       ]),
-    ),
+    )
+  },
   { batch },
 )
 const worker = app.work({ handlers: [mark], concurrency })

@@ -68,14 +68,21 @@ const settings: BacklogWorkerSettings = {
 const crew = new Crew(fileURLToPath(new URL('./backlog-worker.ts', import.meta.url)))
 const startedAt = performance.now()
 for (let place = 0; place < flags.workers; place++) crew.add(settings)
+await crew.complete()
 const most = { hints: 0, bytes: 0 }
 let told = performance.now()
 let left = true
+let begun = false
 while (left && performance.now() - startedAt < flags.limit * 1_000) {
   const now = await look()
   most.hints = Math.max(most.hints, now.hints)
   most.bytes = Math.max(most.bytes, now.bytes)
   left = now.left
+  if (!begun && now.hints >= Math.min(flags.hints, flags.rows / 2)) {
+    begun = true
+    tell(`the queue is full: the workers begin`)
+    for (const { child } of crew.members) child.send('full')
+  }
   if (performance.now() - told > 5_000) {
     told = performance.now()
     const { rows } = await client.query(`select count(*)::int as n from rows where state = 'pending'`)

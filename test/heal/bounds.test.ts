@@ -2,6 +2,7 @@
 // for more hints. Nothing is lost, and another job is swept on time.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
+import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
 import { type App, sql } from '../../src/index.ts'
 import { Sweeping } from './sweeping.ts'
 
@@ -125,4 +126,19 @@ test('a server that refuses hints for memory gets fewer of them: told, no outage
   expect(ear.told.filter(({ event }) => /^queue\.|^sweep\.failed/.test(event))).toEqual([])
   expect(await effects()).toEqual({ n: rows, keys: rows })
   expect(sweeping.gapMs('other', since)).toBeLessThan(everyMs + leewayMs)
+})
+
+test('a pop of a table through which many hints went costs too little for Postgres to compile it', async () => {
+  await sweeping.query(
+    `insert into regrow.hints select 'thing.make', n::text, now(), false from generate_series(1, 100000) n`,
+  )
+  await sweeping.query('delete from regrow.hints')
+  const [plan] = await sweeping.query<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(
+    `explain (format json) ${statements.pop}`,
+    [JSON.stringify([{ job: 'thing.make', most: 500 }]), 500, 50],
+  )
+  const [{ threshold }] = (await sweeping.query(
+    `select setting::float8 as threshold from pg_settings where name = 'jit_above_cost'`,
+  )) as [{ threshold: number }]
+  expect(plan?.['QUERY PLAN'][0].Plan['Total Cost']).toBeLessThan(threshold / 2)
 })

@@ -63,7 +63,7 @@ gone as (
 )
 select m.epoch::text as epoch, m.sequence::text as sequence, g.job, g.key, g.fresh
 from (select 1) as one
-left join regrow.canary m on true
+left join (select epoch, sequence from regrow.canary limit 1) m on true
 left join gone g on true
 order by g.fresh desc, g.due_at`,
   push: `with env as materialized (
