@@ -21,6 +21,7 @@ beforeAll(async () => {
   )
 })
 beforeEach(async () => {
+  await sweeping.query('drop function if exists no_memory() cascade')
   await sweeping.query('truncate things, effects, regrow.ledger, regrow.sweeps, regrow.hints, regrow.workers')
 })
 afterEach(() => sweeping.rest())

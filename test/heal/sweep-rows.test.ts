@@ -3,7 +3,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
-import { type App, sql } from '../../src/index.ts'
+import { type App, type EventMap, sql } from '../../src/index.ts'
 import { Sweeping } from './sweeping.ts'
 
 const everyMs = 1_000
@@ -61,6 +61,13 @@ test('rows that commit late under lower keys than the pass has read are found by
   const worst = Math.max(...ear.times('job.started')) - committedAt
   console.log(`20 rows that committed late were found within ${Math.round(worst)} ms, sweeps every ${everyMs} ms`)
   expect(worst).toBeLessThan(everyMs + leewayMs)
+  const passes = ear.told.flatMap(({ event, detail, at }) => {
+    const { job, pushed, tookMs } = detail as EventMap['sweep.passed']
+    return event === 'sweep.passed' && job === 'thing.make' ? [{ pushed, began: at - tookMs }] : []
+  })
+  // M9: none that began after the commit came back without them.
+  const finder = passes.findLastIndex(({ pushed }) => pushed === 20)
+  expect(passes.slice(0, finder).filter(({ began }) => began > committedAt)).toEqual([])
   expect(sweeping.gapMs('other', committedAt)).toBeLessThan(everyMs + leewayMs)
 })
 
@@ -92,7 +99,8 @@ test('of rows that change after they were hinted, those no longer pending are dr
     { state: 'done', n: 30 },
     { state: 'taken back', n: 10 },
   ])
-  expect(await sweeping.query(`select key from regrow.ledger`)).toEqual([])
+  // Nothing is remembered of them; a hint that a sweep pushed meanwhile may just be looked at.
+  expect(await sweeping.query(`select key from regrow.ledger where holder is null`)).toEqual([])
   expect(sweeping.gapMs('other', since)).toBeLessThan(everyMs + leewayMs)
 })
 
@@ -121,7 +129,8 @@ test('behind 300,000 quarantined keys one row is found in one pass, of as many p
     const read = pages.length
     console.log(`one row behind 300,000 quarantined: ${read} pages in ${Math.round(first.tookMs)} ms`)
     expect(first).toMatchObject({ seen: 300_001, pushed: 1, held: 300_000, finished: true })
-    expect(read).toBe(31)
+    // Ten thousand rows each, but for the first and the last.
+    expect(read).toBeLessThanOrEqual(32)
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
     expect(ear.of('job.started')).toMatchObject([{ key: '300001' }])
     expect(sweeping.gapMs('other', since)).toBeLessThan(everyMs + leewayMs)
