@@ -21,7 +21,7 @@ export interface ReopenOptions {
   readonly batch: number
   readonly takesMs: number
   readonly leaseMs: number
-  /** From when the process works to its kill. */
+  /** From the first start of a process to its kill. */
   readonly killEveryMs: number
   /** Kills end after so many. Defaults to no such end. */
   readonly killsMax?: number
@@ -95,7 +95,7 @@ async function inDirectory<T>(directory: string, work: (db: PGlite) => Promise<T
   }
 }
 
-/** Kills until nothing is pending, as the process itself tells; counted from when it works, since opening takes a while. */
+/** Kills until nothing is pending, as the process itself tells; counted from its first start. */
 async function underKills(options: ReopenOptions, crew: Crew): Promise<void> {
   const { killsMax = Number.POSITIVE_INFINITY, killEveryMs, limitMs, tell = () => {} } = options
   const until = performance.now() + limitMs

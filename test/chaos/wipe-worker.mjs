@@ -16,10 +16,12 @@ async function driver() {
 }
 
 const app = regrow({ store: await driver(), lease: leaseMs, migrate: false })
+let started = false
 const pending = `select id from rows where state = 'pending'`
 // The default interval of a sweep: what is fast here is the healing.
 const mark = app.job('row.mark', { key: 'bigint', pending: { text: pending, values: [] } }).handleMany(
   async (ids, ctx) => {
+    started = true
     for (const id of ids) note('start', id)
     await sleep(Math.random() * 2 * takesMs)
     await ctx.tx((tx) =>
@@ -49,11 +51,12 @@ process.on('SIGTERM', async () => {
 process.on('disconnect', () => process.exit(0))
 await worker.ready
 note('ready')
-process.send('ready')
+if (store.url) process.send('ready')
 
-// Nobody else can look into a PGlite while this process has it.
+// Nobody else can look into a PGlite while this process has it. It counts as ready when it has started something: on a
+// machine with much else to do, it would be killed before that again and again.
 while (store.directory) {
   await sleep(500)
   const { rows } = await app.transaction((tx) => tx.query(`select count(*)::int as n from (${pending}) x`))
-  process.send({ left: rows[0].n })
+  if (started || rows[0].n === 0) process.send({ left: rows[0].n })
 }
