@@ -127,7 +127,7 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean): Promise<
       const part = await pass(
         { ...ports, ledger: store.ledger, source: ports.source(job), advance },
         job,
-        { cursor, paused, rampedMs: null, epoch: null, brief: false },
+        { cursor, paused, rampedMs: null, epoch: null, brief: 'none' },
         signal,
       )
       total.seen += part.seen

@@ -25,7 +25,7 @@ export interface OwnPorts extends HintPorts {
 }
 
 /** When the rows are exhausted, and when there are more. */
-const waitMs = { idle: 5_000, more: 50, enough: 100, shared: 500 }
+const waitMs = { idle: 5_000, more: 50, enough: 250, shared: 1_000 }
 /** Hints per look, in multiples of the concurrency; rows scanned for them at least. */
 const few = 5
 const rowsMin = 1_000
@@ -45,7 +45,8 @@ export function ownLoop(ports: OwnPorts): LoopSpec {
   return {
     name: 'own sweep',
     async tick() {
-      if (queue.shared || !ports.mayBegin()) return waitMs.shared
+      if (queue.shared) return waitMs.shared
+      if (!ports.mayBegin()) return waitMs.more
       const rested = [...places].filter(([, { restUntil }]) => restUntil <= clock.now())
       const counts = await queue.count(rested.map(([{ name }]) => name))
       const short = rested.filter(([{ name }]) => (counts.get(name)?.due ?? 0) < concurrency)

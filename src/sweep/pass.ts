@@ -20,8 +20,11 @@ export interface PassStart {
   readonly paused: boolean
   /** Since everything came back at once; null: it did not. */
   readonly rampedMs: number | null
-  /** Its first page is no larger than a push: the queue may be full still, or everybody waits for the first hints. */
-  readonly brief: boolean
+  /**
+   * Pages that are no larger than a push: the first one where the queue may be full still, or where everybody waits for the
+   * first hints; all of them where a large one would keep the workers from their only connection.
+   */
+  readonly brief: 'none' | 'first' | 'all'
   /** Of the queue that it fills; null: whichever there is. */
   readonly epoch: number | null
 }
@@ -66,7 +69,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const pushing = new Pushing(ports, job, start, signal)
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
-  let limit = start.brief ? pushRows : pageRows
+  let limit = start.brief === 'none' ? pageRows : pushRows
   for (;;) {
     const page = await source.page(cursor, limit, horizonMs(job), pageTimeoutMs)
     const before = count.passed
@@ -97,7 +100,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
       cursor = null
       return end('finished')
     }
-    limit = pageRows
+    limit = start.brief === 'all' ? pushRows : pageRows
     if (!(await ports.advance(cursor, count.pushed))) return end('lost')
     if (signal.aborted) return end('stopped')
     if (clock.now() >= until) return end('budget')

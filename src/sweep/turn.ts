@@ -104,8 +104,8 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       return kept
     }
     // A queue that was full may be so still, each second anew; one that is new, or ramped, has nothing for the workers yet.
-    const brief = turn.full || ports.emptyQueue || allowedBy(turn.rampedMs) < pageRows
-    const start = { ...turn, brief, epoch: ports.epoch() }
+    const first = turn.full || allowedBy(turn.rampedMs) < pageRows ? 'first' : 'none'
+    const start = { ...turn, brief: ports.emptyQueue ? 'all' : first, epoch: ports.epoch() } as const
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
     const { cursor, seen, passed, pushed, held, dropped, ended } = result
     const finished = ended === 'finished'

@@ -33,7 +33,7 @@ test('a Postgres queue that is wiped three times while workers are killed loses 
     build: sources.build,
     url: database.url,
     folder: mkdtempSync(join(folder, 'postgres-')),
-    rows: 2_000,
+    rows: 4_000,
     workers: 3,
     concurrency: 8,
     takesMs: 100,
@@ -42,7 +42,7 @@ test('a Postgres queue that is wiped three times while workers are killed loses 
     wipesMax: 3,
   })
   console.log(JSON.stringify(result))
-  expect(result).toMatchObject({ rows: 2_000, done: 2_000, lost: 0, doubled: 0, quarantined: 0, surprises: [] })
+  expect(result).toMatchObject({ rows: 4_000, done: 4_000, lost: 0, doubled: 0, quarantined: 0, surprises: [] })
   expect(result.kills).toBeGreaterThan(0)
   expect(result.wipes).toHaveLength(3)
   for (const { hints, noticedMs } of result.wipes) {

@@ -68,7 +68,8 @@ function world(table: {
   return { clock, ports, pages, pushes, advanced, keys, order }
 }
 const signal = new AbortController().signal
-const from = (cursor: string | null = null) => ({ cursor, paused: false, rampedMs: null, epoch: null, brief: false })
+const from = (cursor: string | null = null) =>
+  ({ cursor, paused: false, rampedMs: null, epoch: null, brief: 'none' }) as const
 
 test('a page reads 10,000 rows, pushes go in thousands, and the last page ends the pass', async () => {
   const { ports, pages, pushes, advanced, keys } = world({ count: 23_500 })
@@ -137,12 +138,15 @@ test('it goes on behind its cursor', async () => {
 
 test('a brief start reads one push of rows first: the queue may be full, or the workers wait', async () => {
   const { ports, keys, pages } = world({ count: 50_000, room: 0 })
-  const start = { ...from(keys[3_999]), brief: true }
+  const start = { ...from(keys[3_999]), brief: 'first' } as const
   expect(await pass(ports, job, start, signal)).toMatchObject({ seen: 1_000, cursor: keys[3_999], ended: 'full' })
   expect(pages).toEqual([{ after: keys[3_999], limit: 1_000 }])
   const roomy = world({ count: 50_000 })
   await pass(roomy.ports, job, start, signal)
   expect(roomy.pages.map(({ limit }) => limit)).toEqual([1_000, 10_000, 10_000, 10_000, 10_000, 10_000])
+  const small = world({ count: 2_500 })
+  await pass(small.ports, job, { ...from(null), brief: 'all' }, signal)
+  expect(small.pages.map(({ limit }) => limit)).toEqual([1_000, 1_000, 1_000])
 })
 
 test('after 30 s it ends at its cursor', async () => {
