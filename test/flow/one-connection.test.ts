@@ -233,7 +233,7 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
       }),
     )
     await begun.promise
-    const status = app.status().then(() => order.push('status'))
+    const status = app.pauses().then(() => order.push('status'))
     await new Promise(setImmediate)
     resolve()
     await Promise.all([...transactions, status])
