@@ -259,6 +259,7 @@ export function compose<Tx = Transaction>(
           (loop) => events.emit('loop.stalled', { loop }),
         )
         canary.onSuspicion = () => watchdog.wake('canary')
+        queue.onDown = () => watchdog.wake('queue', 'own sweep')
         watchdog.start()
         return { worker, watchdog, registered }
       })

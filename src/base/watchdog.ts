@@ -36,9 +36,9 @@ export class Watchdog {
     this.#patrol.start()
   }
 
-  /** Begins the next round of the named loop now. */
-  wake(name: string): void {
-    for (const { loop } of this.#loops) if (loop.spec.name === name) loop.wake()
+  /** Begins the next round of the named loops now. */
+  wake(...names: readonly string[]): void {
+    for (const { loop } of this.#loops) if (names.includes(loop.spec.name)) loop.wake()
   }
 
   async stop(...names: readonly string[]): Promise<void> {

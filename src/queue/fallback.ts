@@ -12,6 +12,8 @@ import type { Mark, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 /** S16: a pop that takes so much longer than it may wait is one of a queue that is down. */
 const popPatienceMs = 5_000
 const pushPatienceMs = 10_000
+/** While it answers, nobody needs to ask: who finds it down wakes the loop. */
+const quietMs = 60_000
 /** How often it is asked whether it is back; longer and longer when it says so and fails again within `soonMs`. */
 const probe = { everyMs: 1_000, mostMs: 60_000, patienceMs: 3_000, soonMs: 10_000 }
 
@@ -36,6 +38,9 @@ export class FallbackQueue implements Queue {
   #ups = 0
   #upAt = Number.NEGATIVE_INFINITY
   #probeMs = probe.everyMs
+
+  /** Called when it is found to be down: what has to be done then waits for nothing. */
+  onDown: () => void = () => {}
 
   constructor(real: Queue, clock: Clock, events: FallbackEvents) {
     this.#real = real
@@ -88,12 +93,15 @@ export class FallbackQueue implements Queue {
       name: 'queue',
       tick: async () => {
         const since = this.#downAt
-        if (since === undefined || !(await this.#answers())) return this.#probeMs
+        if (since === undefined) return quietMs
+        const waitMs = since + this.#probeMs - this.#clock.now()
+        if (waitMs > 0) return waitMs
+        if (!(await this.#answers())) return this.#probeMs
         this.#downAt = undefined
         this.#ups++
         this.#upAt = this.#clock.now()
         await this.#events.up(this.#clock.now() - since, await this.#memory.wipe())
-        return this.#probeMs
+        return quietMs
       },
     }
   }
@@ -143,6 +151,7 @@ export class FallbackQueue implements Queue {
     const again = this.#downAt - this.#upAt < probe.soonMs
     this.#probeMs = again ? Math.min(this.#probeMs * 2, probe.mostMs) : probe.everyMs
     this.#events.down(error)
+    this.onDown()
   }
 }
 

@@ -24,8 +24,8 @@ export interface OwnPorts extends HintPorts {
   readonly mayBegin: () => boolean
 }
 
-/** When the rows are exhausted, and when there are more. */
-const waitMs = { idle: 5_000, more: 50, enough: 250, shared: 1_000 }
+/** When the rows are exhausted, and when there are more; behind a shared queue, until somebody finds that down. */
+const waitMs = { idle: 5_000, more: 50, enough: 250, shared: 60_000 }
 /** Hints per look, in multiples of the concurrency; rows scanned for them at least. */
 const few = 5
 const rowsMin = 1_000

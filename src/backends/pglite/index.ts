@@ -89,20 +89,23 @@ function database(db: PgliteLike, clock: Clock): SqlDatabase<never> {
   const executor = (on: PgliteExecutor): SqlExecutor => ({
     query: async (text, params = []) => {
       const { rows, fields } = await on.query(text, [...params])
-      // It answers without ever leaving the present turn of the event loop: during a pass of many pages no timer would fire,
-      // no pop would be woken, and nothing would start (measured: the first start came after the whole pass).
-      await clock.gather()
       return { rows: rows as Row[], fields }
     },
   })
   return {
     ...executor(db),
     queryTheirs: executor(db).query,
-    queryWithin: (timeoutMs, text, params) =>
-      db.transaction(async (tx) => {
+    queryWithin: async (timeoutMs, text, params) => {
+      const answer = await db.transaction(async (tx) => {
         await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)
         return executor(tx).query(text, params)
-      }),
+      })
+      // It answers without ever leaving the present turn of the event loop: during a pass of many pages no timer would fire,
+      // and nothing would start (measured: the first start came after a whole pass). Other statements come one by one, and
+      // have to pass the transactions that wait.
+      await clock.gather()
+      return answer
+    },
     transaction: (fn) =>
       db.transaction(async (tx) => {
         const value = await fn(executor(tx), tx as never)
