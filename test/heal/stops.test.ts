@@ -1,5 +1,5 @@
 // Workers under load are ended by SIGTERM, one after the other: no claim is left behind, nothing is counted, all is done once.
-// 40 of them; REGROW_STOPS=200 npm test -- stops does 200.
+// 20 of them; REGROW_STOPS=200 npm test -- stops does 200.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,7 @@ import { buildSources } from '../processes/build.ts'
 import { fleetTables } from '../processes/fleet.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
-const stops = Number(process.env.REGROW_STOPS ?? 40)
+const stops = Number(process.env.REGROW_STOPS ?? 20)
 const lanes = 4
 /** Enough that nobody runs out of work: a process does a few dozen in its life. */
 const rows = stops * 60
