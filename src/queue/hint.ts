@@ -47,7 +47,7 @@ export class OtherLane {
   #owedTenths = 0
 
   share(limit: number): number {
-    this.#owedTenths = Math.min(this.#owedTenths + limit, 10 * limit)
+    this.#owedTenths += limit
     const share = Math.floor(this.#owedTenths / 10)
     this.#owedTenths -= 10 * share
     return share

@@ -1,7 +1,7 @@
 // Rules of size: a full lane drops hints and counts them, and nobody else notices. The work is not lost, its row is there.
 import assert from 'node:assert/strict'
 import type { Case } from '../suite.ts'
-import { drain, hint, hints, hourMs, pop, type QueueContext } from './context.ts'
+import { drain, hint, hints, hourMs, pop, type QueueContext, sortedKeys } from './context.ts'
 
 export const boundsCases: readonly Case<QueueContext>[] = [
   {
@@ -39,6 +39,19 @@ export const boundsCases: readonly Case<QueueContext>[] = [
       const queue = await context.open({ maxHints: 10 })
       await queue.push(hints(10))
       assert.deepEqual(await queue.push([hint('k3'), hint('new')]), { added: 0, merged: 1, dropped: 1 })
+    },
+  },
+  {
+    name: 'bounds are of what is added: into a full lane a fresh push still moves a hint that is there, or makes it sooner',
+    async run(context) {
+      const queue = await context.open({ maxHints: 2, maxDelayed: 2 })
+      await queue.push([...hints(2, {}, 'now'), ...hints(2, { fresh: false }, 'swept')])
+      await queue.push(hints(2, { delayMs: hourMs, fresh: false }, 'later'))
+      const again = [hint('swept1'), hint('later1'), hint('later0', { delayMs: hourMs / 2 })]
+      assert.deepEqual(await queue.push(again), { added: 0, merged: 3, dropped: 0 })
+      assert.deepEqual((await queue.count(['a'])).get('a'), { due: 5, delayed: 1 })
+      const fresh = (await drain(queue)).filter((each) => each.fresh)
+      assert.deepEqual(sortedKeys(fresh), ['later1', 'now0', 'now1', 'swept1'])
     },
   },
   {

@@ -30,3 +30,8 @@ test.each([
   const lane = new OtherLane()
   expect(shares.map(() => lane.share(limit))).toEqual(shares)
 })
+
+test('a pop of nothing takes nothing from what the other lane is owed', () => {
+  const lane = new OtherLane()
+  expect([9, 0, 1].map((limit) => lane.share(limit))).toEqual([0, 0, 1])
+})

@@ -1,0 +1,165 @@
+// The same steps on the simulated queue and on a real one: their answers must be alike, or the simulator proves nothing.
+// Compared is what is promised. Open are: which of several hints that fell due at the same time comes first, which job is
+// served first when a pop has no room for all, in which order the hints of one push reach a bound, and the order of the
+// hints of one answer. Where the real queue chose, the model follows its choice.
+import assert from 'node:assert/strict'
+import type { Hint } from '../../../src/queue/hint.ts'
+import type { Popped, PopRequest, PushOptions, Queue } from '../../../src/queue/queue.ts'
+import { type SimHint, SimQueue } from '../queue/sim-queue.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import { bounds, jobs, type Step } from './queue-steps.ts'
+
+/** A real queue in virtual time; empty, and nobody else's. */
+export interface QueueInTime {
+  readonly queue: Queue
+  readonly clock: VirtualClock
+  /** Tells the server of the queue what time it is. Defaults to nothing: the queue asks `clock`. */
+  readonly moved?: (now: number) => Promise<void>
+}
+
+/** What a sequence may come to; told so that a test can see that steps reach it. */
+export type Reached = 'full' | 'another epoch' | 'made sooner' | 'both lanes' | 'no room for all' | 'an old mark'
+
+/** Takes the steps on both sides; fails where the answers differ. Returns what they came to. */
+export async function agree({ queue, clock, moved }: QueueInTime, steps: readonly Step[]): Promise<Set<Reached>> {
+  const model = new SimQueue(clock.now, bounds)
+  const reached = new Set<Reached>()
+  for (const [at, step] of steps.entries())
+    try {
+      if (step.do === 'pass') await clock.pass(step.ms, moved)
+      else {
+        for (const what of reaches(step, model, clock.now())) reached.add(what)
+        await take(step, model, queue, clock.now())
+      }
+    } catch (error) {
+      throw new Error(`step ${at}, ${JSON.stringify(step)}: ${(error as Error).message}`, { cause: error })
+    }
+  await counted(model, queue)
+  return reached
+}
+
+/** What this step will come to, on the model as it is. */
+function reaches(step: Step, model: SimQueue, now: number): Reached[] {
+  const trial = new SimQueue(() => now, bounds)
+  trial.restore(model.snapshot())
+  const found: Reached[] = []
+  if (step.do === 'push') {
+    const before = trial.all()
+    const { dropped, lost = 0 } = trial.push(step.hints, step.options)
+    if (dropped > 0) found.push('full')
+    if (lost > 0) found.push('another epoch')
+    const later = (hint: SimHint) => before.some((each) => isSame(each, hint) && each.dueAt > hint.dueAt)
+    if (trial.all().some(later)) found.push('made sooner')
+  }
+  if (step.do === 'pop') {
+    const popped = trial.pop(step.request)
+    if (swept(popped) > 0 && swept(popped) < popped.hints.length) found.push('both lanes')
+    const left = trial.count(step.request.jobs.map(({ job }) => job))
+    if (popped.hints.length > 0 && [...left.values()].some(({ due }) => due > 0)) found.push('no room for all')
+  }
+  if (step.do === 'moveMark' && (trial.moveMark(step.mark)?.sequence ?? Infinity) < step.mark.sequence)
+    found.push('an old mark')
+  return found
+}
+
+async function take(step: Exclude<Step, { do: 'pass' }>, model: SimQueue, queue: Queue, now: number): Promise<void> {
+  switch (step.do) {
+    case 'push':
+      return pushed(step.hints, step.options, model, queue, now)
+    case 'flood':
+      return flooded(step.hints, step.options, model, queue)
+    case 'pop':
+      return popped(step.request, model, queue, now)
+    case 'writeMark':
+      model.writeMark(step.mark)
+      return queue.writeMark(step.mark)
+    case 'moveMark':
+      return assert.deepEqual(await queue.moveMark(step.mark), model.moveMark(step.mark), 'the mark that was found')
+    case 'count':
+      return counted(model, queue)
+    case 'wipe':
+      return wiped(model, queue)
+  }
+}
+
+async function pushed(hints: readonly Hint[], options: PushOptions, model: SimQueue, queue: Queue, now: number) {
+  const together = isRoomy(hints, options, model, now)
+  for (const part of together ? [hints] : hints.map((hint) => [hint])) {
+    const expected = model.push(part, options)
+    assert.deepEqual(await queue.push(part, options), expected, `push of ${JSON.stringify(part)}`)
+  }
+}
+
+/** True when each lane has room for all that this push may bring there, so that the order within it decides nothing. */
+function isRoomy(hints: readonly Hint[], { share = 1 }: PushOptions, model: SimQueue, now: number): boolean {
+  const lane = ({ job, dueAt, fresh }: SimHint) => `${job} ${dueAt > now ? 'delayed' : fresh ? 'fresh' : 'swept'}`
+  const after = new Map<string, number>()
+  const add = (name: string) => after.set(name, (after.get(name) ?? 0) + 1)
+  for (const hint of model.all()) add(lane(hint))
+  for (const { job, key, delayMs, fresh } of hints) {
+    const there = model.all().find((each) => each.job === job && each.key === key)
+    const dueAt = Math.min(now + Math.max(0, delayMs), there?.dueAt ?? Infinity)
+    if (!there || fresh) add(lane({ job, key, dueAt, fresh }))
+  }
+  return [...after].every(
+    ([name, count]) => count <= share * (name.endsWith('delayed') ? bounds.maxDelayed : bounds.maxHints),
+  )
+}
+
+async function flooded(hints: readonly Hint[], options: PushOptions, model: SimQueue, queue: Queue) {
+  const { mark } = model.snapshot()
+  assert.deepEqual(await queue.push(hints, options), model.push(hints, options), 'what became of the flood')
+  await counted(model, queue)
+  // Which hints of the flood got in is open.
+  await wiped(model, queue)
+  if (!mark) return
+  model.writeMark(mark)
+  await queue.writeMark(mark)
+}
+
+async function counted(model: SimQueue, queue: Queue): Promise<void> {
+  const found = await queue.count(jobs)
+  assert.deepEqual(new Map([...found].sort()), model.count(jobs), 'count')
+}
+
+async function wiped(model: SimQueue, queue: Queue): Promise<void> {
+  assert.equal(await queue.wipe(), model.wipe(), 'hints that the wipe found')
+}
+
+async function popped(request: PopRequest, model: SimQueue, queue: Queue, now: number): Promise<void> {
+  const before = model.snapshot()
+  const expected = model.pop(request)
+  const found = await queue.pop(request)
+  assert.deepEqual(found.mark, expected.mark, 'the mark of the pop')
+  const due = before.hints.filter(({ dueAt }) => dueAt <= now)
+  keepsPromises(request, due, found)
+  assert.equal(found.hints.length, expected.hints.length, 'hints that were popped')
+  // Where the room for single jobs does not decide, neither does the order of the jobs: then lanes are alike to the hint.
+  if (request.jobs.length < 2 || request.jobs.every(({ limit }) => limit >= request.limit))
+    assert.equal(swept(found), swept(expected), 'hints of the swept lane')
+  model.restore(before)
+  model.lose((hint) => found.hints.some((each) => isSame(each, hint)))
+}
+
+/** What holds for any pop, whichever hints the queue chose. */
+function keepsPromises(request: PopRequest, due: readonly SimHint[], { hints }: Popped): void {
+  for (const { job, limit } of request.jobs)
+    assert.ok(hints.filter((hint) => hint.job === job).length <= limit, `more of ${job} than there is room for`)
+  const left = due.filter((hint) => !hints.some((each) => isSame(each, hint)))
+  assert.equal(
+    due.length - left.length,
+    hints.length,
+    `a hint twice in ${JSON.stringify(hints)}, or one that is not due`,
+  )
+  for (const each of hints) {
+    const there = due.find((hint) => isSame(each, hint)) as SimHint
+    assert.equal(each.fresh, there.fresh, `the lane of ${JSON.stringify(each)}`)
+    const sooner = left.find(
+      ({ job, fresh, dueAt }) => job === there.job && fresh === there.fresh && dueAt < there.dueAt,
+    )
+    assert.equal(sooner, undefined, `${JSON.stringify(there)} was popped, but this one fell due sooner`)
+  }
+}
+
+const swept = ({ hints }: Popped) => hints.filter(({ fresh }) => !fresh).length
+const isSame = (a: { job: string; key: string }, b: { job: string; key: string }) => a.job === b.job && a.key === b.key
