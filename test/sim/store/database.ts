@@ -1,0 +1,164 @@
+// The store and the application's tables in memory, in the time that it is given: what a simulation runs on instead of
+// Postgres. Written from the .sql files; the agreement test holds the two together.
+import type { SqlExecutor } from '../../../src/store/executor.ts'
+import { newestSchema } from '../../../src/store/sql/schema.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type AppRow, type AppTx, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
+import { simAudits } from './audits.ts'
+import type { Change } from './engine.ts'
+import { simInspector } from './inspector.ts'
+import { simIntents } from './intents.ts'
+import { simLedger } from './ledger.ts'
+import { simMarks } from './marks.ts'
+import { simPauses } from './pauses.ts'
+import { Schema } from './schema.ts'
+import { type ModelQuery, simSource } from './source.ts'
+import { simSweeps } from './sweeps.ts'
+import { Table } from './table.ts'
+import { simWorkers } from './workers.ts'
+
+export type { AppRow, AppTx } from './app-tx.ts'
+export type { Change } from './engine.ts'
+export type {
+  AuditRow,
+  HealRow,
+  IntentRow,
+  LedgerRow,
+  MarkRow,
+  PauseRow,
+  PulseRow,
+  SweepRow,
+  WorkerRow,
+} from './schema.ts'
+export type { ModelQuery } from './source.ts'
+export type { Row } from './table.ts'
+
+export class SimDatabase {
+  readonly #schema: Schema
+  readonly #queries: ReadonlyMap<string, ModelQuery>
+  readonly #tables = new Map<string, Table<AppRow>>()
+  /** Statements of the application that commit by themselves. */
+  readonly app: AppTx
+
+  /** `now`: the store's clock in epoch ms. `queries`: what the pending query of each job means. */
+  constructor(now: () => number, queries: ReadonlyMap<string, ModelQuery>) {
+    this.#schema = new Schema(now)
+    this.#queries = queries
+    this.app = ownStatements(this.#schema, this.#table)
+  }
+
+  /** Called for every committed change of a row, also when a restart takes it back. */
+  get watch(): (change: Change) => void {
+    return this.#schema.engine.watch
+  }
+  set watch(watch: (change: Change) => void) {
+    this.#schema.engine.watch = watch
+  }
+
+  /** Calls execute when they are called; they wait for row locks only. */
+  store(): Store<AppTx> {
+    const schema = this.#schema
+    const ledger = simLedger(schema)
+    return {
+      ledger,
+      workers: simWorkers(schema),
+      sweeps: simSweeps(schema),
+      marks: simMarks(schema),
+      audits: simAudits(schema),
+      intents: simIntents(schema),
+      inspector: simInspector(schema),
+      pauses: simPauses(schema),
+      source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
+      transaction: (fn) => this.#transaction(fn),
+      prepare: async () => {},
+      migrate: async () => ({ from: newestSchema, to: newestSchema }),
+      close: async () => {},
+    }
+  }
+
+  /** A transaction of the application, held open as long as it likes. */
+  begin(): AppTx & { commit(): Promise<void> } {
+    const { engine } = this.#schema
+    const session = engine.begin()
+    return Object.assign(transactionOf(this.#schema, session, this.#table), {
+      commit: async () => engine.commit(session),
+    })
+  }
+
+  /** Ends the session of an open transaction: rolled back, its locks released; what is called on it later rejects. */
+  kill(tx: unknown): void {
+    this.#schema.engine.kill(sessionOf(tx))
+  }
+
+  /**
+   * A crash of the server: open transactions are killed, and of the commits since the last durable one the last `lose(n)`
+   * are taken back, newest first. Returns how many.
+   */
+  restart(lose: (asyncCommits: number) => number): number {
+    return this.#schema.engine.restart(lose)
+  }
+
+  /** The wal writer: all commits so far are durable. */
+  flush(): void {
+    this.#schema.engine.flush()
+  }
+
+  /** What is committed, by job and key with '\u0000' between. */
+  get ledger() {
+    return readOnly(this.#schema.ledger)
+  }
+  get workers() {
+    return readOnly(this.#schema.workers)
+  }
+  get sweeps() {
+    return readOnly(this.#schema.sweeps)
+  }
+  get marks() {
+    return readOnly(this.#schema.marks)
+  }
+  get heals() {
+    return readOnly(this.#schema.heals)
+  }
+  get pauses() {
+    return readOnly(this.#schema.pauses)
+  }
+  get intents() {
+    return readOnly(this.#schema.intents)
+  }
+  get audit() {
+    return readOnly(this.#schema.audit)
+  }
+  get pulse() {
+    return readOnly(this.#schema.pulse)
+  }
+
+  /** The committed rows of a table of the application. */
+  rows(table: string): ReadonlyMap<string, AppRow> {
+    return this.#table(table).rows
+  }
+
+  readonly #table = (name: string): Table<AppRow> => {
+    const known = this.#tables.get(name)
+    if (known) return known
+    const made = new Table<AppRow>(name)
+    this.#tables.set(name, made)
+    return made
+  }
+
+  async #transaction<T>(fn: (tx: SqlExecutor, own: AppTx) => Promise<T>): Promise<T> {
+    const { engine } = this.#schema
+    const session = engine.begin()
+    const tx = transactionOf(this.#schema, session, this.#table)
+    let value: T
+    try {
+      value = await fn(tx, tx)
+    } catch (error) {
+      engine.rollback(session)
+      throw error
+    }
+    engine.commit(session)
+    return value
+  }
+}
+
+const readOnly = <R>(table: { readonly rows: ReadonlyMap<string, R> }) => table.rows

@@ -1,0 +1,89 @@
+// Intents of the model: written once per id and once per unique key, however often the write is repeated.
+import { RegrowError } from '../../../src/base/errors.ts'
+import type { IntentAnswer, IntentRow, Intents } from '../../../src/store/intents.ts'
+import { sessionOf } from './app-tx.ts'
+import { jsonbText } from './jsonb.ts'
+import { byBytes, uuidOf } from './order.ts'
+import type { Schema } from './schema.ts'
+import type { Session, Statement } from './session.ts'
+import { instant, plus, since } from './time.ts'
+
+const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqueKey}`
+
+export function simIntents(schema: Schema): Intents {
+  return {
+    record: async (job, rows, tx) => {
+      const { answers, stolen } = await schema.engine.run('intents.record', tx && sessionOf(tx), (session) =>
+        record(schema, session, job, rows),
+      )
+      if (stolen)
+        throw new RegrowError(
+          'id_in_use',
+          `The id ${stolen.id} belongs to an intent of "${stolen.job}"`,
+          `Nothing was stored under it for "${job}".`,
+        )
+      return answers
+    },
+  }
+}
+
+interface Recorded {
+  readonly answers: IntentAnswer[]
+  readonly stolen: { readonly id: string; readonly job: string } | undefined
+}
+
+function* record(schema: Schema, session: Session, job: string, given: readonly IntentRow[]): Statement<Recorded> {
+  const at = schema.now()
+  const rows = given.map((row) => ({ ...row, id: uuidOf(row.id) }))
+  const added = new Set<string>()
+  for (const row of [...rows].sort(byUniqueKeyThenId))
+    if (yield* insert(schema, session, job, row, at)) added.add(row.id)
+  const paused = schema.isPaused(job, at)
+  const answers = rows.map(({ id, uniqueKey, atMs, inMs }): IntentAnswer => {
+    const holder = uniqueKey === null ? undefined : session.get(schema.uniqueKeys, uniqueId(job, uniqueKey))
+    const waitMs = atMs === null ? inMs : since(instant(atMs), at)
+    return { id, added: added.has(id), heldBy: holder?.id ?? id, paused, waitMs: Math.max(0, waitMs) }
+  })
+  const stolen = rows.flatMap(({ id }) => {
+    const row = session.get(schema.intents, id)
+    return row && row.job !== job ? [row] : []
+  })[0]
+  return { answers, stolen }
+}
+
+/** Writers of the same unique keys wait for each other in one direction (M30); those without one come last. */
+function byUniqueKeyThenId(a: IntentRow, b: IntentRow): number {
+  if (a.uniqueKey === null || b.uniqueKey === null)
+    return Number(a.uniqueKey === null) - Number(b.uniqueKey === null) || byBytes(a.id, b.id)
+  return byBytes(a.uniqueKey, b.uniqueKey) || byBytes(a.id, b.id)
+}
+
+function* insert(schema: Schema, session: Session, job: string, row: IntentRow, at: number): Statement<boolean> {
+  const { intents, uniqueKeys } = schema
+  const { id, uniqueKey, atMs, inMs } = row
+  const unique = uniqueKey === null ? null : uniqueId(job, uniqueKey)
+  yield* session.unwritten(intents, id)
+  if (session.get(intents, id)) return false
+  if (unique !== null) {
+    yield* session.unwritten(uniqueKeys, unique)
+    if (session.get(uniqueKeys, unique)) return false
+    yield* session.lock(uniqueKeys, unique)
+    session.set(uniqueKeys, unique, { id })
+  }
+  yield* session.lock(intents, id)
+  const runAt = atMs !== null ? instant(atMs) : inMs > 0 ? plus(at, inMs) : null
+  const input = jsonbText(JSON.parse(row.input))
+  session.set(intents, id, { id, job, input, runAt, uniqueKey, createdAt: at })
+  return true
+}
+
+/** Deletes an intent, whichever job it is of; its unique key is free with it. */
+export function* removeIntent({ intents, uniqueKeys }: Schema, session: Session, id: string): Statement<void> {
+  const row = yield* session.hold(intents, id, () => true)
+  if (!row) return
+  session.set(intents, id, undefined)
+  if (row.uniqueKey === null) return
+  const unique = uniqueId(row.job, row.uniqueKey)
+  yield* session.lock(uniqueKeys, unique)
+  session.set(uniqueKeys, unique, undefined)
+}

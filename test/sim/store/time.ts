@@ -1,0 +1,36 @@
+// Times as Postgres keeps them: whole microseconds. Here they are epoch milliseconds with three decimals, and every sum is
+// rounded as the server rounds it, so that answers are alike to the last digit.
+
+/** Rounds halves to the even neighbour, as the server's rint does. */
+function even(value: number): number {
+  const rounded = Math.round(value)
+  return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded
+}
+
+/** Microseconds of an interval that is given in ms: `make_interval(secs => ms / 1000)`. */
+const interval = (ms: number) => even((ms / 1_000) * 1_000_000)
+
+/** Microseconds of an instant. */
+const micros = (at: number) => Math.round(at * 1_000)
+
+/** An instant of a clock, in whole microseconds. */
+export const instant = (ms: number): number => micros(ms) / 1_000
+
+/** An instant and a length in ms; infinite instants stay what they are. */
+export const plus = (at: number, ms: number): number => (Number.isFinite(at) ? (micros(at) + interval(ms)) / 1_000 : at)
+
+/** How long `to` is after `from`, in ms. */
+export const since = (to: number, from: number): number => (micros(to) - micros(from)) / 1_000
+
+/** The same in seconds, as the server divides. */
+export const sinceSeconds = (to: number, from: number): number => (micros(to) - micros(from)) / 1_000_000
+
+/** The same day and time in another year, in UTC; the 29th of February becomes the 28th where there is none. */
+export function plusYears(at: number, years: number): number {
+  const date = new Date(Math.floor(at))
+  const rest = at - Math.floor(at)
+  const month = date.getUTCMonth()
+  date.setUTCFullYear(date.getUTCFullYear() + years)
+  if (date.getUTCMonth() !== month) date.setUTCDate(0)
+  return instant(date.getTime() + rest)
+}
