@@ -48,7 +48,7 @@ function priorFailures(history: History): { failures: number; crashes: number } 
   return renewed ? { failures: 0, crashes: 0 } : { failures: history.failures, crashes: history.crashes }
 }
 
-/** The number of this run, from 1: what failed and what crashed before, plus this one. */
+/** The number of this run, from 1: what failed and what crashed before, plus this one (S5: what ended is counted). */
 export function attemptOf(history: History): number {
   const { failures, crashes } = priorFailures(history)
   return failures + crashes + 1
@@ -74,7 +74,7 @@ export function decide(history: History, outcome: Outcome, policy: RetryPolicy, 
   }
 }
 
-/** The wait after the n-th failure, ± 25 %. */
+/** The wait after the n-th failure, ± 25 %. The ledger keeps it, so no loss of the queue shortens it (S7). */
 export function backoffMs(policy: RetryPolicy, failures: number, random: Chance): number {
   const steps = policy.backoff === 'fixed' ? 0 : Math.min(failures - 1, 40)
   return Math.round(spread(random, Math.min(policy.backoffMs * 2 ** steps, policy.backoffMaxMs), 0.25))

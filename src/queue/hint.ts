@@ -1,6 +1,6 @@
-// What the queue holds: identity, never facts. Whatever is lost, late or doubled here, the run re-reads the truth.
+// What the queue holds: identity, never facts. Whatever is lost, late or doubled here, the run re-reads the truth (S1).
 
-/** One entry of the queue. There is one per (job, key): the hint is its own uniqueness lock. */
+/** One entry of the queue. There is one per (job, key): the hint is its own uniqueness lock (S12). */
 export interface Hint {
   readonly job: string
   readonly key: string
@@ -31,7 +31,7 @@ export interface Pushed {
 /** A count as it is handed out: `lost` only where there is one. */
 export const pushed = ({ lost = 0, ...count }: Pushed): Pushed => (lost > 0 ? { ...count, lost } : count)
 
-/** How many hints a queue keeps. */
+/** How many hints a queue takes (S11). One that is there takes no more room when an enqueue makes it sooner. */
 export interface QueueBounds {
   /** Due hints per job and lane. Defaults to 50,000. */
   readonly maxHints: number

@@ -114,7 +114,7 @@ export class MemoryQueue implements Queue {
     const delayed = hints.byKey.size - hints.fresh.dueCount - hints.swept.dueCount
     const { maxHints, maxDelayed } = this.#bounds
     const full = delayMs > 0 ? delayed >= share * maxDelayed : target.dueCount >= share * maxHints
-    // S11 bounds what is added: a hint that is there takes no more memory when it is made sooner.
+    // S11 is of what is added: a hint that is there takes no more memory when it is made sooner.
     if (full && !existing) return 'dropped'
     if (existing && existing.dueAt <= now) existing.lane.dueCount--
     const entry: Entry = {

@@ -1,4 +1,4 @@
-// Lower arrow: claims of dead holders are ended, their keys hinted at once, and their jobs' sweeps made due.
+// Lower arrow: claims of dead holders are ended, their keys hinted at once, and their jobs' sweeps made due (L5).
 import type { Events } from '../base/events.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { EventMap } from '../job/event-map.ts'

@@ -1,4 +1,5 @@
-// The lower arrow as it runs in a working process: every loop of it, wired.
+// The lower arrow as it runs in a working process: every loop of it, wired. They bring all that is pending to its end once
+// faults are over, and then rest (L1).
 import type { LoopSpec } from '../base/loop.ts'
 import type { Workers } from '../store/workers.ts'
 import { freeLoop } from './free.ts'

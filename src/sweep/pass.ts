@@ -1,4 +1,4 @@
-// Lower arrow: a pass over a pending query in keyset pages, pushing the hints that are missing.
+// Lower arrow: a pass over a pending query in keyset pages, pushing the hints that are missing (L3).
 // It holds no state that a crash could lose: hints pushed so far are fine, the cursor is in the store.
 import type { Clock } from '../base/clock.ts'
 import type { Job } from '../job/job.ts'

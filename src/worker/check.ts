@@ -1,5 +1,5 @@
 // Upper arrow, step check: claims in; what may start, and why the rest may not, out.
-// A statement of its own, begun after the take returned: in one snapshot with it, work that just finished would be granted.
+// S2: its statement begins after the take returned: in one snapshot with it, work that just finished would be granted.
 import type { Source } from '../store/source.ts'
 import type { Ready, Refused, Taken } from './batch.ts'
 

@@ -1,4 +1,4 @@
-// Claims that are not run after all: nothing is counted, and somebody else may start them at once.
+// Claims that are not run after all: nothing is counted (S5), and somebody else may start them at once.
 import type { Push } from '../queue/push.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Taken } from './batch.ts'

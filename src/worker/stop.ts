@@ -1,4 +1,4 @@
-// Stop: no more pops → wait for what runs → abort it → give back what is left, nothing counted → leave.
+// Stop: no more pops → wait for what runs → abort it → give back what is left, nothing counted → leave (L8).
 import type { Clock } from '../base/clock.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import type { Worker } from './worker.ts'

@@ -153,17 +153,45 @@ describe('every one of the sources is explained:', () => {
     expect(told.filter((code) => !codes.includes(code))).toEqual([])
   })
 
-  test('invariants that comments name, in ARCHITECTURE.md', () => {
-    const labels = new Set(sources.flatMap((path) => read(path).match(/\b[SLMF]\d{1,2}\b/g) ?? []))
-    const [, table = ''] = /\n## Invariants\n([\s\S]*?)(?=\n## |$)/.exec(textOf('ARCHITECTURE.md').source) ?? []
-    const explained = new Set(table.match(/^\| [SLMF]\d{1,2}\b/gm)?.map((row) => row.slice(2)))
-    expect(labels.size).toBeGreaterThan(10)
-    expect([...labels].filter((label) => !explained.has(label))).toEqual([])
-    expect([...explained].filter((label) => !labels.has(label))).toEqual([])
+  describe('invariants, in docs/invariants.md:', () => {
+    const label = /\b[SLMF]\d{1,2}\b/g
+    const rows = read('docs/invariants.md').match(/^\| [SLMF]\d{1,2} .*$/gm) ?? []
+    const nameOf = (row: string) => (row.match(label) as string[])[0] as string
+    const later = rows.filter((row) => row.includes('| Not yet')).map(nameOf)
+    const explained = rows.map(nameOf).filter((name) => !later.includes(name))
+    const named = new Set(sources.flatMap((path) => read(path).match(label) ?? []))
+    /** The simulator names what it looks at in quotes. */
+    const simulated = new Set(
+      readdirSync(join(root, 'test/sim'), { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .flatMap((path) => [...read(join('test/sim', path)).matchAll(/'([SL]\d{1,2})'/g)])
+        .map(([, name]) => name as string),
+    )
+
+    test('all of S1–S17 and L1–L9 have a row, each one', () => {
+      const all = [17, 9].flatMap((most, i) => Array.from({ length: most }, (_, n) => `${'SL'[i]}${n + 1}`))
+      expect(rows.map(nameOf).filter((name) => /^[SL]/.test(name))).toEqual(all)
+      expect(later).toEqual(['S9', 'L7'])
+    })
+
+    test('each is named by the code that upholds it, and what code names is there', () => {
+      const silent = rows.filter((row) => {
+        const files = [...(row.split(' | ')[2] ?? '').matchAll(/`(src\/[^`]+)`/g)].map(([, path]) => path as string)
+        return !later.includes(nameOf(row)) && !files.some((path) => read(path).match(label)?.includes(nameOf(row)))
+      })
+      expect(silent).toEqual([])
+      expect([...named].filter((name) => !explained.includes(name))).toEqual([])
+    })
+
+    test('the simulator looks at each of S and L, and at no other', () => {
+      const checked = explained.filter((name) => /^[SL]/.test(name))
+      expect(checked.filter((name) => !simulated.has(name))).toEqual([])
+      expect([...simulated].filter((name) => !checked.includes(name))).toEqual([])
+    })
   })
 
-  test('files that ARCHITECTURE.md names are there', () => {
-    const paths = textOf('ARCHITECTURE.md')
+  test.each(['ARCHITECTURE.md', 'docs/invariants.md'])('files that %s names are there', (file) => {
+    const paths = textOf(file)
       .spans.map(({ code }) => code)
       .filter((code) => /^(src|test|scripts|bench|examples)\/[^*<]*$/.test(code))
     expect(paths.length).toBeGreaterThan(30)
