@@ -10,6 +10,8 @@ export type AppRow = Readonly<Record<string, string | number | boolean | null>>
 /** What `ctx.tx` and `app.transaction` hand out in a simulation, and what a script writes through. */
 export interface AppTx {
   get(table: string, id: string): Promise<AppRow | undefined>
+  /** Reads a row as it is now and locks it until the end. */
+  lock(table: string, id: string): Promise<AppRow | undefined>
   /** Inserts or replaces; locks the row until the end. */
   put(table: string, id: string, row: AppRow): Promise<void>
   remove(table: string, id: string): Promise<void>
@@ -38,6 +40,10 @@ function statements(tables: (name: string) => Table<AppRow>, run: Run): AppTx {
       // biome-ignore lint/correctness/useYield: a read waits for nobody.
       run('app.get', function* (session) {
         return session.get(tables(table), id)
+      }),
+    lock: (table, id) =>
+      run('app.lock', function* (session) {
+        return yield* session.hold(tables(table), id, () => true)
       }),
     put: (table, id, row) =>
       run('app.put', function* (session) {

@@ -1,0 +1,299 @@
+// Turns a step into calls: small numbers become claims and turns that this sequence has seen, lengths become instants. Answers
+// whose order the statements leave open are sorted. `estimate` is left out: the server's is a guess of its planner.
+
+import type { Difference } from '../../../src/base/mark.ts'
+import type { SqlExecutor } from '../../../src/store/executor.ts'
+import type { SettleRow, TakeAnswer } from '../../../src/store/ledger.ts'
+import type { Source } from '../../../src/store/source.ts'
+import type { Turn, TurnEnd } from '../../../src/store/sweeps.ts'
+import type { AppTx } from '../store/database.ts'
+import { holders, jobNames, jobOf, leaseMs } from './store-cast.ts'
+import { sorted } from './store-play.ts'
+import type { Step } from './store-steps.ts'
+import type { Subject } from './store-subject.ts'
+
+export interface HeldClaim {
+  readonly holder: string
+  readonly job: string
+  readonly key: string
+  readonly take: number
+}
+
+/** What the sequence knows of its own past. */
+export interface Memory {
+  now: number
+  takes: number
+  /** Newest first. */
+  claims: HeldClaim[]
+  turns: { holder: string; turn: Turn }[]
+}
+
+export interface Inside {
+  readonly tx: SqlExecutor
+  readonly own: AppTx
+}
+
+/** One call of a port. */
+export interface Call {
+  readonly name: string
+  run(subject: Subject, inside?: Inside): Promise<unknown>
+  /** What the answer teaches the sequence. */
+  learn?(answer: unknown): void
+}
+
+/** A step's details, read as what its call needs. */
+// biome-ignore lint/suspicious/noExplicitAny: steps are plain data of many shapes; their arbitraries say which.
+type Detail = any
+
+type Resolver = (step: Detail, memory: Memory) => Call | Call[]
+
+/** The calls that a step means now. */
+export function resolve(step: Step, memory: Memory): Call[] {
+  const resolver = resolvers[step.call]
+  if (!resolver) throw new TypeError(`unknown step "${step.call}"`)
+  return [resolver(step, memory)].flat()
+}
+
+const call = (name: string, run: Call['run'], learn?: Call['learn']): Call => ({ name, run, ...(learn && { learn }) })
+
+const pass = (memory: Memory, ms: number): Call => {
+  memory.now = Math.round((memory.now + ms) * 1_000) / 1_000
+  const at = memory.now
+  return call(`pass to ${at}`, (subject) => subject.setNow(at))
+}
+
+const register = (holder: string, jobs: readonly string[]): Call => {
+  const hashes = Object.fromEntries(jobs.map((job) => [job, 'x']))
+  const worker = { holder, host: 'host', pid: 1, jobs: hashes }
+  return call(`workers.register ${holder}`, ({ store }) => store.workers.register(worker, leaseMs))
+}
+
+const beat = (memory: Memory, holder: string, known: 'all' | 'half' | 'none', behind: number, stuck?: number): Call => {
+  const takes = memory.claims.filter((claim) => claim.holder === holder).map(({ take }) => take)
+  const list = takes.filter((_, i) => known === 'all' || (known === 'half' && i % 2 === 0))
+  const highest = memory.takes - behind
+  return call(`workers.beat ${holder} ${list} ${highest}`, ({ store }) =>
+    store.workers.beat(holder, list, highest, leaseMs, stuck),
+  )
+}
+
+const free = (all: boolean): Call =>
+  call(`workers.free ${all}`, async ({ store }) => {
+    const { workers, keys, pardoned } = await store.workers.free(all ? -1 : leaseMs)
+    return { workers, keys: sorted(keys), pardoned: sorted(pardoned) }
+  })
+
+const take = (memory: Memory, { holder, job, keys, suspects }: Detail): Call => {
+  const claims = (keys as string[]).map((key): HeldClaim => ({ holder, job, key, take: ++memory.takes }))
+  const plain = claims.map(({ holder: _, ...claim }) => claim)
+  return call(
+    `ledger.take ${JSON.stringify({ holder, plain, suspects })}`,
+    async ({ store }) => sorted(await store.ledger.take(holder, plain, { suspects })),
+    (answers) => {
+      const taken = new Set((answers as TakeAnswer[]).flatMap((each) => (each.verdict === 'taken' ? [each.key] : [])))
+      memory.claims = [...claims.filter(({ key }) => taken.has(key)), ...memory.claims].slice(0, 12)
+    },
+  )
+}
+
+/** Claims of this sequence, each key once; held by one holder, who may not be the right one. */
+function claimsOf(memory: Memory, { of, as, wrong }: Detail): { holder: string; claims: Omit<HeldClaim, 'holder'>[] } {
+  const found = (of as number[]).flatMap((at) => memory.claims[at % memory.claims.length] ?? [])
+  const holder = as ?? found[0]?.holder ?? holders[0]
+  const each = new Map(found.map((claim) => [`${claim.job} ${claim.key}`, claim]))
+  const claims = [...each.values()].map(({ job, key, take: number }, i) => ({
+    job,
+    key,
+    take: number + (i ? 0 : wrong),
+  }))
+  return { holder, claims }
+}
+
+const settleRow = (claim: Omit<HeldClaim, 'holder'>, outcome: Detail): SettleRow => ({
+  ...claim,
+  ...outcome,
+  finish: outcome.state === 'done' && claim.job === 'mail',
+})
+
+const sources = new WeakMap<object, Map<string, Source>>()
+
+/** One source per store and job, as an app has them. */
+function sourceOf({ store }: Subject, job: string): Source {
+  const known = sources.get(store) ?? new Map<string, Source>()
+  sources.set(store, known)
+  const found = known.get(job) ?? store.source(jobOf(job))
+  known.set(job, found)
+  return found
+}
+
+const shapeOf = ({ versioned, dated, finishes }: Source) => ({ versioned, dated, finishes })
+
+const turnOf = (memory: Memory, { of, wrong }: Detail) => {
+  const found = memory.turns[of % memory.turns.length]
+  return found && { holder: wrong ? 'h9' : found.holder, turn: found.turn }
+}
+
+const named = (step: Step) => JSON.stringify(step)
+
+const resolvers: Readonly<Record<string, Resolver>> = {
+  pass: ({ ms }, memory) => pass(memory, ms),
+  'workers.register': ({ holder, jobs }) => register(holder, jobs),
+  'workers.beat': ({ holder, known, behind, stuck }, memory) => beat(memory, holder, known, behind, stuck),
+  'workers.free': ({ all }) => free(all),
+  'workers.leave': (step) => call(named(step), ({ store }) => store.workers.leave(step.holder)),
+  'others live': ({ dead, rounds }, memory) => [
+    ...Array.from({ length: rounds }).flatMap(() => [
+      pass(memory, 4_000),
+      ...holders.filter((holder) => holder !== dead).map((holder) => beat(memory, holder, 'all', 0)),
+    ]),
+    free(false),
+  ],
+  crash: ({ wait }, memory) => [
+    free(true),
+    pass(memory, wait),
+    ...holders.map((holder) => register(holder, jobNames.slice(0, 4))),
+  ],
+  'ledger.take': (step, memory) => take(memory, step),
+  'take alone': (step, memory) => {
+    const claim = { job: step.job, key: step.keys[0], take: memory.takes + 1 }
+    return [
+      take(memory, { ...step, suspects: true }),
+      call(`alone ${named(step)}`, ({ store }) => store.ledger.alone(step.holder, claim)),
+    ]
+  },
+  'ledger.alone': (step, memory) => {
+    const { holder, claims } = claimsOf(memory, { ...step, of: [step.of], wrong: 0 })
+    return claims.map((claim) =>
+      call(`ledger.alone ${JSON.stringify({ holder, claim })}`, ({ store }) => store.ledger.alone(holder, claim)),
+    )
+  },
+  'ledger.release': (step, memory) => {
+    const { holder, claims } = claimsOf(memory, step)
+    const name = `ledger.release ${JSON.stringify({ holder, claims })}`
+    return call(name, ({ store }) => store.ledger.release(holder, claims))
+  },
+  'ledger.settle': (step, memory) => {
+    const { holder, claims } = claimsOf(memory, step)
+    const rows = claims.map((claim) => settleRow(claim, step.outcome))
+    const name = `ledger.settle ${JSON.stringify({ holder, rows })}`
+    return call(name, ({ store }, inside) => store.ledger.settle(holder, rows, inside?.tx))
+  },
+  'ledger.fence': (step, memory) => {
+    const { holder, claims } = claimsOf(memory, step)
+    const name = `ledger.fence ${JSON.stringify({ holder, claims })}`
+    return call(name, ({ store }, inside) => store.ledger.fence(holder, claims, (inside as Inside).tx))
+  },
+  'ledger.clear': (step) => {
+    const rows = (step.keys as string[]).map((key) => ({ key, version: step.version as string }))
+    return call(named(step), async ({ store }) => sorted(await store.ledger.clear(step.job, rows)))
+  },
+  'ledger.stall': (step) => {
+    const state = step.outcome.state === 'done' ? 'retrying' : step.outcome.state
+    const rows = (step.keys as string[]).map((key) => ({ ...step.outcome, job: step.job, key, state }))
+    return call(named(step), ({ store }) => store.ledger.stall(rows))
+  },
+  'ledger.standing': (step) => call(named(step), ({ store }) => store.ledger.standing(step.job, step.keys)),
+
+  'sweeps.declare': (step) =>
+    call(named(step), ({ store }) =>
+      store.sweeps.declare((step.jobs as string[]).map((job) => ({ job, everyMs: step.everyMs }))),
+    ),
+  'sweeps.turn': (step, memory) =>
+    call(
+      named(step),
+      async ({ store }) => {
+        const { turns, nextMs, pausesOver } = await store.sweeps.turn(step.holder, step.jobs, step.max)
+        return { turns: sorted(turns), nextMs, pausesOver: sorted(pausesOver) }
+      },
+      (answer) => {
+        const won = (answer as { turns: Turn[] }).turns.map((turn) => ({ holder: step.holder, turn }))
+        memory.turns = [...won, ...memory.turns].slice(0, 6)
+      },
+    ),
+  'sweeps.advance': (step, memory) => {
+    const own = turnOf(memory, step)
+    if (!own) return []
+    return call(named(step), ({ store }) => store.sweeps.advance(own.holder, own.turn, step.cursor, step.pushed))
+  },
+  'sweeps.end': (step, memory) => {
+    const own = turnOf(memory, step)
+    if (!own) return []
+    const end: TurnEnd = { ...step.end, cursor: step.cursor }
+    return call(`${named(step)} of ${own.turn.job}`, ({ store }) => store.sweeps.end(own.holder, own.turn, end))
+  },
+  'sweeps.makeDue': (step) =>
+    call(named(step), ({ store }) =>
+      store.sweeps.makeDue(step.jobs, step.anew === undefined ? undefined : { anew: step.anew }),
+    ),
+  'sweeps.noProgress': (step) => call(named(step), ({ store }) => store.sweeps.noProgress(step.job, step.count)),
+
+  'marks.look': (step) => call(named(step), ({ store }) => store.marks.look(step.queue, step.everyMs)),
+  'marks.raise': ({ queue, epoch, sequence, ...step }) =>
+    call(named({ ...step, queue, epoch, sequence }), ({ store }) => store.marks.raise(queue, { epoch, sequence })),
+  'marks.lose': (step) =>
+    call(named(step), ({ store }) => {
+      const found = step.found === null ? null : { epoch: step.found as number, sequence: 0 }
+      const loss = { known: { epoch: step.epoch, sequence: 0 }, found, how: step.how as Difference, by: 'host 1' }
+      return store.marks.lose(step.queue, loss, step.apartMs)
+    }),
+  'lose now': (step) =>
+    call(named(step), async ({ store }) => {
+      const seen = await store.marks.look(step.queue, 1_000)
+      if (!seen) return null
+      const loss = { known: seen.mark, found: null, how: 'missing', by: 'host 2' } as const
+      return store.marks.lose(step.queue, loss, 0)
+    }),
+
+  'audits.page': (step) => call(named(step), ({ store }) => store.audits.page(step.job, step.after, step.limit)),
+  'audits.write': (step) => {
+    const said = (word: string) => (step.keys as string[]).filter((_, i) => step.words[i] === word)
+    const verdicts = { forget: said('forget'), unseen: said('unseen'), seen: said('seen') }
+    return call(named(step), ({ store }) => store.audits.write(step.job, verdicts))
+  },
+
+  'inspector.jobs': (step) => call(named(step), ({ store }) => store.inspector.jobs(leaseMs)),
+  'inspector.workers': (step) => call(named(step), ({ store }) => store.inspector.workers(leaseMs)),
+  'inspector.heals': (step) => call(named(step), ({ store }) => store.inspector.heals(step.limit)),
+  'inspector.names': (step) => call(named(step), ({ store }) => store.inspector.names(step.job)),
+  'inspector.quarantined': (step) =>
+    call(named(step), ({ store }) => store.inspector.quarantined(step.job || null, step.after, step.limit)),
+  'inspector.find': (step) => call(named(step), ({ store }) => store.inspector.find(step.job, step.key)),
+  'inspector.release': (step) => call(named(step), ({ store }) => store.inspector.release(step.job, step.keys, 'ann')),
+  'inspector.drop': (step) =>
+    call(named(step), async ({ store }) => sorted(await store.inspector.drop(step.job, step.keys, 'ann'))),
+
+  'pauses.pause': (step) =>
+    call(named(step), ({ store }) => store.pauses.pause(step.job, step.reason, 'ann', step.forMs)),
+  'pauses.resume': (step) => call(named(step), ({ store }) => store.pauses.resume(step.job, 'bob')),
+  'pauses.end': (step) => call(named(step), ({ store }) => store.pauses.end(step.job)),
+  'pauses.list': (step) => call(named(step), ({ store }) => store.pauses.list()),
+
+  'source.page': (step) =>
+    call(named(step), async (subject) => {
+      const source = sourceOf(subject, step.job)
+      return [await source.page(step.after, step.limit, step.horizonMs, 10_000), shapeOf(source)]
+    }),
+  'source.check': (step) =>
+    call(named(step), async (subject) => {
+      const source = sourceOf(subject, step.job)
+      return [await source.check(step.keys), shapeOf(source)]
+    }),
+
+  'app.put': (step, memory) => {
+    const { inMs, ...row } = step.row
+    const full = { ...row, runAt: inMs === null ? null : memory.now + inMs }
+    return call(named(step), ({ app }, inside) => (inside?.own ?? app).put(step.job, step.key, full))
+  },
+  'app.remove': (step) => call(named(step), ({ app }, inside) => (inside?.own ?? app).remove(step.job, step.key)),
+  'app.get': (step) => call(named(step), ({ app }, inside) => (inside?.own ?? app).get(step.job, step.key)),
+  'app.lock': (step) => call(named(step), ({ app }, inside) => (inside?.own ?? app).lock(step.job, step.key)),
+  'intents.record': (step, memory) => {
+    const rows = (step.intents as Detail[]).map(({ atIn, ...row }) => ({
+      ...row,
+      atMs: atIn === null ? null : Math.round(memory.now + atIn),
+    }))
+    return call(named(step), async ({ store }, inside) =>
+      sorted(await store.intents.record(step.job, rows, inside?.tx)),
+    )
+  },
+}

@@ -1,0 +1,235 @@
+// What a sequence is made of: plain data, so that fast-check can shrink it. Small numbers stand for things that only the
+// sequence itself knows (the third claim, the last turn); store-play.ts resolves them.
+import fc from 'fast-check'
+import { holders, jobNames, keysOf, queues } from './store-cast.ts'
+
+/** One step of a sequence. */
+export interface Step {
+  readonly call: string
+  readonly [detail: string]: unknown
+}
+
+const holder = fc.constantFrom(...holders)
+const appJob = fc.constantFrom('big', 'pair', 'text')
+const declared = fc.constantFrom('big', 'mail', 'pair', 'text')
+const anyJob = fc.constantFrom(...jobNames)
+const queue = fc.constantFrom(...queues)
+const version = fc.constantFrom(null, 'v1', 'v2')
+const count = fc.integer({ min: 0, max: 4 })
+/** Which of the things known so far; taken modulo how many there are. */
+const which = fc.integer({ min: 0, max: 30 })
+const keyIn = (job: string) => fc.constantFrom(...(keysOf[job] ?? []))
+const keysIn = (job: string, most = 4) => fc.uniqueArray(keyIn(job), { minLength: 1, maxLength: most })
+/** Lengths of time in ms; some are finer than a microsecond, some than a millisecond. */
+const wait = fc.oneof(
+  fc.constantFrom(0, 1, 499, 500, 501, 1_000, 2_000, 7_500, 15_000, 60_000),
+  fc.integer({ min: 0, max: 630_000 }).map((sevenths) => sevenths / 7),
+)
+const error = fc.constantFrom('broke', 'It ran and returned, but the row is still pending: select', 'é'.repeat(400))
+
+const step = <T extends object>(call: string, shape: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Step> =>
+  fc.record(shape).map((detail) => ({ call, ...detail }))
+
+const ofJob = <T extends object>(
+  call: string,
+  job: fc.Arbitrary<string>,
+  shape: (job: string) => { [K in keyof T]: fc.Arbitrary<T[K]> },
+): fc.Arbitrary<Step> => job.chain((name) => step(call, { job: fc.constant(name), ...shape(name) }))
+
+const row = fc.record({
+  open: fc.boolean(),
+  version,
+  /** Relative to the time of the put; null: none. */
+  inMs: fc.option(fc.integer({ min: -5_000, max: 100_000 })),
+})
+
+const outcome = fc.record({
+  state: fc.constantFrom('done', 'retrying', 'quarantined'),
+  version,
+  failures: count,
+  crashes: count,
+  retryMs: wait,
+  error: fc.option(error),
+  together: fc.constantFrom(undefined, null, 1, 2),
+})
+
+const claims = {
+  of: fc.array(which, { minLength: 1, maxLength: 4 }),
+  /** Somebody else asks, or with another take number. */
+  as: fc.option(holder, { freq: 6 }),
+  wrong: fc
+    .boolean()
+    .map((is) => (is ? 1_000 : 0))
+    .chain((n) => fc.constantFrom(0, 0, 0, n)),
+}
+
+const intents = fc.uniqueArray(
+  fc.record({
+    id: keyIn('mail'),
+    input: fc.constantFrom('{}', '{"bb":1,"a":[1,"x"],"c":null}', '{"to":"\u{1F331}"}'),
+    inMs: fc.constantFrom(0, 0, 5_000, 30_000),
+    /** Relative to now; null: none. */
+    atIn: fc.constantFrom(null, null, -1_000, 20_000),
+    uniqueKey: fc.constantFrom(null, null, 'u', 'U'),
+  }),
+  { minLength: 1, maxLength: 3, selector: ({ id }) => id },
+)
+
+const passing = step('pass', {
+  ms: fc.oneof(
+    fc.constantFrom(1, 100, 500, 1_000, 2_000, 3_000, 8_000, 16_000, 40_000, 86_400_000),
+    fc.integer({ min: 0, max: 20_000_000 }).map((micros) => micros / 1_000),
+  ),
+})
+
+const living = [
+  step('workers.register', { holder, jobs: fc.uniqueArray(anyJob, { maxLength: 4 }) }),
+  step('workers.beat', { holder, known: fc.constantFrom('all', 'none', 'half'), behind: count, stuck: count }),
+  step('workers.free', { all: fc.constantFrom(false, false, true) }),
+  step('workers.leave', { holder }),
+  step('others live', { dead: fc.option(holder, { freq: 5 }), rounds: fc.integer({ min: 1, max: 5 }) }),
+]
+
+const claiming = [
+  ofJob('ledger.take', anyJob, (job) => ({ holder, keys: keysIn(job), suspects: fc.constantFrom(false, false, true) })),
+  ofJob('ledger.take', declared, (job) => ({ holder, keys: keysIn(job), suspects: fc.constant(false) })),
+  ofJob('take alone', declared, (job) => ({ holder, keys: keysIn(job, 1) })),
+  step('ledger.alone', { of: which, as: fc.option(holder, { freq: 6 }) }),
+  step('ledger.release', claims),
+  step('ledger.settle', { ...claims, outcome }),
+  ofJob('ledger.clear', anyJob, (job) => ({ keys: keysIn(job), version: fc.constantFrom('v1', 'v2') })),
+  ofJob('ledger.stall', anyJob, (job) => ({ keys: keysIn(job), outcome })),
+  ofJob('ledger.standing', anyJob, (job) => ({ keys: keysIn(job) })),
+  step('crash', { wait }),
+]
+
+const turnEnd = fc.record({
+  nextMs: wait,
+  error: fc.option(error, { freq: 3 }),
+  seen: count,
+  passed: fc.constantFrom(undefined, 0, 1),
+  pushed: count,
+  held: count,
+  tookMs: wait,
+  counted: fc.constantFrom(undefined, 0, 1),
+  dropped: fc.constantFrom(undefined, 0, 2),
+  finished: fc.constantFrom(undefined, false, true),
+  broughtBack: fc.constantFrom(undefined, false, true, true),
+  estimate: fc.constantFrom(undefined, null, 0, 100),
+  oldestMs: fc.oneof(fc.constantFrom(undefined, null), wait),
+  sample: fc.constantFrom(undefined, {}, { bb: 1_767_225_600_000, a: 1_767_225_600_000.125, 10: 5 }),
+  audited: fc.constantFrom(undefined, true),
+})
+
+const sweeping = [
+  step('sweeps.declare', { jobs: fc.uniqueArray(anyJob, { maxLength: 4 }), everyMs: wait }),
+  step('sweeps.turn', {
+    holder,
+    jobs: fc.uniqueArray(anyJob, { minLength: 1, maxLength: 5 }),
+    max: fc.integer({ min: 1, max: 5 }),
+  }),
+  ofJob('sweeps.advance', declared, (job) => ({
+    of: which,
+    cursor: fc.option(keyIn(job)),
+    pushed: fc.constantFrom(undefined, 0, 3),
+    wrong: fc.boolean(),
+  })),
+  ofJob('sweeps.end', declared, (job) => ({
+    of: which,
+    cursor: fc.option(keyIn(job)),
+    end: turnEnd,
+    wrong: fc.constantFrom(false, false, false, true),
+  })),
+  step('sweeps.makeDue', {
+    jobs: fc.uniqueArray(anyJob, { maxLength: 4 }),
+    anew: fc.constantFrom(undefined, false, true),
+  }),
+  ofJob('sweeps.noProgress', anyJob, () => ({ count })),
+  step('marks.look', { queue, everyMs: fc.constantFrom(0, 1_000) }),
+  step('marks.raise', { queue, epoch: count, sequence: fc.integer({ min: 0, max: 9 }) }),
+  step('marks.lose', {
+    queue,
+    epoch: count,
+    found: fc.option(count),
+    how: fc.constantFrom('missing', 'foreign', 'behind'),
+    apartMs: fc.constantFrom(0, 500, 2_000),
+  }),
+  step('lose now', { queue }),
+]
+
+const auditing = [
+  ofJob('audits.page', anyJob, (job) => ({ after: fc.option(keyIn(job)), limit: fc.integer({ min: 1, max: 4 }) })),
+  ofJob('audits.write', anyJob, (job) => ({
+    keys: keysIn(job),
+    words: fc.array(fc.constantFrom('forget', 'unseen', 'seen'), { minLength: 4, maxLength: 4 }),
+  })),
+]
+
+const asking = [
+  step('inspector.jobs', {}),
+  step('inspector.workers', {}),
+  step('inspector.heals', { limit: count }),
+  ofJob('inspector.names', anyJob, () => ({})),
+  ofJob('inspector.quarantined', fc.oneof(fc.constant(''), anyJob), () => ({
+    after: fc.option(anyJob.chain((job) => fc.record({ job: fc.constant(job), key: keyIn(job) }))),
+    limit: fc.integer({ min: 1, max: 4 }),
+  })),
+  ofJob('inspector.find', anyJob, (job) => ({ key: keyIn(job) })),
+  ofJob('inspector.release', anyJob, (job) => ({ keys: keysIn(job) })),
+  ofJob('inspector.drop', fc.constantFrom('mail', 'mail', 'text'), (job) => ({ keys: keysIn(job) })),
+  ofJob('pauses.pause', anyJob, () => ({ forMs: fc.option(wait), reason: fc.constantFrom('r', 's') })),
+  ofJob('pauses.resume', anyJob, () => ({})),
+  ofJob('pauses.end', anyJob, () => ({})),
+  step('pauses.list', {}),
+]
+
+const reading = [
+  ofJob('source.page', declared, (job) => ({
+    after: fc.option(keyIn(job)),
+    limit: fc.integer({ min: 1, max: 5 }),
+    horizonMs: wait,
+  })),
+  ofJob('source.check', declared, (job) => ({ keys: keysIn(job) })),
+  step('source.check', { job: fc.constant('big'), keys: fc.constantFrom(['007', '9'], [' 9 '], ['+10', '9']) }),
+]
+
+const writing = [
+  ofJob('app.put', appJob, (job) => ({ key: keyIn(job), row })),
+  ofJob('app.remove', appJob, (job) => ({ key: keyIn(job) })),
+  ofJob('app.get', appJob, (job) => ({ key: keyIn(job) })),
+  ofJob('app.lock', appJob, (job) => ({ key: keyIn(job) })),
+  ofJob('intents.record', fc.constantFrom('mail', 'mail', 'unknown'), () => ({ intents })),
+]
+
+/** What may be called beside an open transaction: it never waits for a lock. */
+const beside = fc.oneof(...living, ...reading, passing, step('inspector.jobs', {}))
+
+const inside = fc.oneof(
+  { weight: 3, arbitrary: fc.oneof(...writing) },
+  { weight: 3, arbitrary: step('ledger.settle', { ...claims, outcome }) },
+  { weight: 1, arbitrary: step('ledger.fence', claims) },
+  { weight: 2, arbitrary: beside.map((of) => ({ call: 'beside', of })) },
+)
+
+const transaction = step('transaction', {
+  steps: fc.array(inside, { maxLength: 5 }),
+  end: fc.constantFrom('commit', 'commit', 'throw'),
+})
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: passing },
+    { weight: 5, arbitrary: fc.oneof(...living) },
+    { weight: 12, arbitrary: fc.oneof(...claiming) },
+    { weight: 10, arbitrary: fc.oneof(...sweeping) },
+    { weight: 2, arbitrary: fc.oneof(...auditing) },
+    { weight: 6, arbitrary: fc.oneof(...asking) },
+    { weight: 5, arbitrary: fc.oneof(...reading) },
+    { weight: 6, arbitrary: fc.oneof(...writing) },
+    { weight: 3, arbitrary: transaction },
+  ),
+  { minLength: 1, maxLength: 60, size: 'max' },
+)
+
+/** A whole sequence; without a bias, which would make most of them short. */
+export const sequence: fc.Arbitrary<Step[]> = fc.noBias(steps)

@@ -1,0 +1,101 @@
+// The two sides of the agreement behind one face: a store, the application's tables, and a clock that the test moves.
+import type { SqlExecutor } from '../../../src/store/executor.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type AppRow, type AppTx, SimDatabase } from '../store/database.ts'
+import { columnsOf, jobOf, queries } from './store-cast.ts'
+import { dumpModel, dumpSql } from './store-dump.ts'
+
+export interface Subject {
+  readonly store: Store<AppTx>
+  readonly app: AppTx
+  /** True when other calls can be made while a transaction is open. */
+  readonly manyConnections: boolean
+  /** Sets the store's clock, in epoch ms. */
+  setNow(ms: number): Promise<void>
+  /** Empties everything. */
+  reset(): Promise<void>
+  /** Every row of every table, in an order of its own, with times in epoch ms. */
+  dump(): Promise<Record<string, unknown[]>>
+}
+
+/** The simulated database. */
+export function modelSubject(): Subject {
+  let now = 0
+  let db = new SimDatabase(() => now, queries)
+  let store = db.store()
+  return {
+    get store() {
+      return store
+    },
+    get app() {
+      return db.app
+    },
+    manyConnections: true,
+    setNow: async (ms) => {
+      now = ms
+    },
+    reset: async () => {
+      db = new SimDatabase(() => now, queries)
+      store = db.store()
+    },
+    dump: async () => dumpModel(db),
+  }
+}
+
+/** A real store in a database that has the cast's tables. `own` of its transactions has a `query`. */
+export function sqlSubject(
+  store: Store<SqlExecutor>,
+  query: SqlExecutor['query'],
+  { manyConnections }: { manyConnections: boolean },
+): Subject {
+  return {
+    store: {
+      ...store,
+      transaction: (fn) =>
+        store.transaction((tx, own) =>
+          fn(
+            tx,
+            appTx((text, params) => own.query(text, params)),
+          ),
+        ),
+    },
+    app: appTx(query),
+    manyConnections,
+    setNow: async (ms) => {
+      await query('update agreement.clock set at = to_timestamp($1::float8 / 1000)', [ms])
+    },
+    reset: async () => {
+      await query(`truncate regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit,
+        regrow.marks, regrow.heals, agreement.big, agreement.pair, agreement.text`)
+      await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+    },
+    dump: () => dumpSql(query),
+  }
+}
+
+function appTx(query: SqlExecutor['query']): AppTx {
+  const columns = (table: string) => columnsOf[table] ?? []
+  const where = (table: string) => columns(table).map(({ name, type }, i) => `${name} = $${i + 1}::text::${type}`)
+  const values = (table: string, id: string) => jobOf(table).key.split(id)
+  const read = async (table: string, id: string, how: string) => {
+    const text = `select "row"::text as found from agreement.${table} where ${where(table).join(' and ')} ${how}`
+    const { rows } = await query(text, values(table, id))
+    return rows[0] ? (JSON.parse(rows[0].found as string) as AppRow) : undefined
+  }
+  return {
+    get: (table, id) => read(table, id, ''),
+    lock: (table, id) => read(table, id, 'for update'),
+    put: async (table, id, row) => {
+      const names = columns(table).map(({ name }) => name)
+      const given = columns(table).map(({ type }, i) => `$${i + 1}::text::${type}`)
+      await query(
+        `insert into agreement.${table} (${names.join(', ')}, "row") values (${given.join(', ')}, $${names.length + 1}::text::jsonb)
+         on conflict (${names.join(', ')}) do update set "row" = excluded."row"`,
+        [...values(table, id), JSON.stringify(row)],
+      )
+    },
+    remove: async (table, id) => {
+      await query(`delete from agreement.${table} where ${where(table).join(' and ')}`, values(table, id))
+    },
+  }
+}

@@ -1,0 +1,140 @@
+// The processes of a history: each with the real core over its own clock, chance and connections. What dies is started again
+// by its supervisor, perhaps with the code of another deploy.
+import { z } from 'zod'
+import type { QueueDriver } from '../../src/backends/driver.ts'
+import type { EventMap } from '../../src/job/event-map.ts'
+import type { Handler } from '../../src/job/handler.ts'
+import { keyCodec } from '../../src/job/key.ts'
+import { MemoryQueue } from '../../src/queue/memory.ts'
+import { type App, compose, type WorkerHandle } from '../../src/regrow.ts'
+import type { Store } from '../../src/store/store.ts'
+import { cast, type Part } from './cast.ts'
+import { handlerOf, type Stage } from './handlers.ts'
+import type { Kernel } from './kernel.ts'
+import { policy } from './oracle.ts'
+import type { Plan } from './plan.ts'
+import { seededRandom } from './process.ts'
+import { SimProcess } from './sim-process.ts'
+import type { AppTx } from './store/database.ts'
+import type { Tally } from './tally.ts'
+import type { Trace } from './trace.ts'
+import { type QueueServer, wiredQueue } from './wired-queue.ts'
+import { type StoreWays, wiredStore } from './wired-store.ts'
+
+/** A job as the application holds it. */
+interface Declared {
+  enqueue(item: unknown, options?: object): Promise<unknown>
+  handle(run: Handler['run']): Handler
+  handleMany(run: Handler['run'], options: { batch: number }): Handler
+}
+
+export interface Member {
+  readonly process: SimProcess
+  readonly app: App<AppTx>
+  readonly jobs: readonly string[]
+  readonly declared: ReadonlyMap<string, Declared>
+  /** Undefined: it enqueues and works not. */
+  readonly worker: WorkerHandle | undefined
+  /** Is being stopped, or has been. */
+  leaving: boolean
+}
+
+export interface FleetSurroundings {
+  readonly plan: Plan
+  readonly kernel: Kernel
+  readonly tally: Tally
+  readonly trace: Trace
+  readonly store: () => Store<AppTx>
+  readonly ways: StoreWays
+  /** Undefined: each process has a queue of its own. */
+  readonly server: QueueServer | undefined
+  readonly stage: () => Stage
+  /** Hears what apps tell. */
+  readonly told: <Name extends keyof EventMap>(process: SimProcess, event: Name, detail: EventMap[Name]) => void
+}
+
+const codecs = new Map(cast.map(({ name, key }) => [name, keyCodec(key)]))
+
+export class Fleet {
+  readonly members: Member[] = []
+  /** Nobody new joins: only what its supervisor restarts. */
+  closed = false
+  readonly #around: FleetSurroundings
+
+  constructor(around: FleetSurroundings) {
+    this.#around = around
+  }
+
+  /** Members that work and have not been told to stop. */
+  working(): Member[] {
+    return this.members.filter(({ worker, leaving, process }) => worker && !leaving && process.state !== 'dead')
+  }
+
+  of(process: SimProcess): Member | undefined {
+    return this.members.find((member) => member.process === process)
+  }
+
+  /** A process that works on these jobs; with none it only enqueues. */
+  start(jobs: readonly string[]): Member {
+    const { plan, kernel, tally, trace } = this.#around
+    const number = this.members.length
+    const skew = plan.skews[number % plan.skews.length] ?? { wallMs: 0, rate: 1 }
+    if (skew.wallMs !== 0) tally.fault('process with a skewed clock')
+    const name = jobs.length > 0 ? `worker${number}` : `web${number}`
+    const process = new SimProcess(name, kernel, seededRandom(plan.seed * 1_000 + number), skew)
+    trace.tell(name, 'begins', () => jobs.join(' '))
+    const app = compose<AppTx>(
+      { store: wiredStore(process, this.#around.store(), this.#around.ways), queue: this.#queue(process), lease: plan.leaseMs },
+      { clock: process.clock, random: process.random },
+    )
+    app.on('*', (detail, event) => this.#around.told(process, event, detail as never))
+    const declared = new Map(cast.map((part) => [part.name, this.#declare(app, part)]))
+    const handlers = jobs.map((job) => this.#handler(process, job, declared))
+    const worker = jobs.length > 0 ? app.work({ handlers, concurrency: plan.concurrency }) : undefined
+    worker?.ready.catch(() => {})
+    const member: Member = { process, app, jobs, declared, worker, leaving: false }
+    this.members.push(member)
+    return member
+  }
+
+  /** It is killed, and its supervisor starts another in its place. */
+  crash(member: Member, again: { afterMs: number; jobs?: readonly string[] } | null): void {
+    const { kernel, trace } = this.#around
+    if (member.process.state === 'dead') return
+    trace.tell(member.process.name, 'is killed')
+    member.process.kill()
+    const { closed } = this
+    if (again)
+      kernel.after(again.afterMs, () => {
+        // What died in the storm and was not up again when it ended is dead for ever.
+        if (closed === this.closed) this.start(again.jobs ?? member.jobs)
+      })
+  }
+
+  #queue(process: SimProcess): QueueDriver {
+    const { server, plan } = this.#around
+    if (server) return wiredQueue(process, server)
+    return { kind: 'queue', name: 'memory', open: async () => new MemoryQueue(process.clock, plan.bounds) }
+  }
+
+  #declare(app: App<AppTx>, part: Part): Declared {
+    const { plan } = this.#around
+    const common = {
+      sweep: { every: plan.sweepMs },
+      retry: { attempts: policy.attemptsMax, delay: policy.backoffMs, maxDelay: policy.backoffMaxMs },
+      timeout: part.timeout,
+      uniqueUntil: part.uniqueUntil,
+    }
+    const options = part.input
+      ? { ...common, input: z.object({ deed: z.string() }) }
+      : { ...common, key: part.key, pending: part.sql }
+    return (app.job as unknown as (name: string, options: object) => Declared)(part.name, options)
+  }
+
+  #handler(process: SimProcess, job: string, declared: ReadonlyMap<string, Declared>): Handler {
+    const part = cast.find(({ name }) => name === job) as Part
+    const bound = declared.get(job) as Declared
+    const run = handlerOf(this.#around.stage(), process, part, codecs.get(job) as NonNullable<ReturnType<typeof keyCodec>>)
+    return part.many ? bound.handleMany(run, { batch: 4 }) : bound.handle(run)
+  }
+}

@@ -1,0 +1,189 @@
+// One simulated world: kernel, network, store, queue, processes, users and the oracle that watches them, wired.
+import type { Random } from '../../src/base/random.ts'
+import type { EventMap } from '../../src/job/event-map.ts'
+import { modelQueries, type Part, partOf } from './cast.ts'
+import { Fleet } from './fleet.ts'
+import type { Stage } from './handlers.ts'
+import { Kernel } from './kernel.ts'
+import { Network } from './network.ts'
+import { Oracle } from './oracle.ts'
+import { Draw, type Plan } from './plan.ts'
+import { seededRandom } from './process.ts'
+import { SimQueue } from './queue/sim-queue.ts'
+import { beginningMs, type SimProcess } from './sim-process.ts'
+import { SimDatabase } from './store/database.ts'
+import { Tally } from './tally.ts'
+import { Trace } from './trace.ts'
+import { User } from './user.ts'
+import type { QueueServer } from './wired-queue.ts'
+
+/** What an app told, and when. */
+export interface Told {
+  readonly process: SimProcess
+  readonly event: keyof EventMap
+  readonly detail: unknown
+  readonly atMs: number
+}
+
+export class SimWorld {
+  readonly plan: Plan
+  readonly kernel: Kernel
+  readonly tally = new Tally()
+  readonly trace: Trace
+  readonly network: Network
+  readonly db: SimDatabase
+  readonly server: QueueServer | undefined
+  readonly oracle: Oracle
+  readonly fleet: Fleet
+  readonly user: User
+  readonly draw: Draw
+  /** Events of the queue: lost, healed, down, up. */
+  readonly told: Told[] = []
+  /** When the last push was sent that reached the server. */
+  lastPushMs = 0
+  readonly #tries = new Map<string, number>()
+  #effects = 0
+
+  /** `keep`: lines of the story to keep. */
+  constructor(plan: Plan, keep: number) {
+    const random = (stream: number): Random => seededRandom(plan.seed * 16 + stream)
+    this.plan = plan
+    this.kernel = new Kernel(random(1))
+    const { kernel, tally } = this
+    this.trace = new Trace(kernel.now, keep)
+    this.network = new Network(kernel, random(2), tally, this.trace)
+    this.draw = new Draw(random(3))
+    this.db = new SimDatabase(() => beginningMs + kernel.now(), modelQueries)
+    this.server = plan.sharedQueue ? this.#server() : undefined
+    const deedOf = (job: string, key: string) => this.user.deedOf(job, key)
+    this.oracle = new Oracle({
+      now: kernel.now,
+      tally,
+      trace: this.trace,
+      truth: (job, key) => this.#truth(job, key),
+      jobsOf: (process) => this.fleet.of(process)?.jobs ?? [],
+      deedOf,
+    })
+    this.db.watch = this.oracle.committed
+    this.fleet = new Fleet({
+      plan,
+      kernel,
+      tally,
+      trace: this.trace,
+      store: () => this.db.store(),
+      ways: { network: this.network, ear: this.oracle, kill: (tx) => this.db.kill(tx), oneConnection: false },
+      server: this.server,
+      stage: () => this.#stage(),
+      told: (process, event, detail) => {
+        this.trace.tell(process.name, `* ${event}`, () => eventText(detail))
+        if (event.startsWith('queue.')) this.told.push({ process, event, detail, atMs: kernel.now() })
+      },
+    })
+    this.user = new User({
+      kernel,
+      network: this.network,
+      tally,
+      trace: this.trace,
+      oracle: () => this.oracle,
+      fleet: () => this.fleet,
+      chance: random(4),
+      begin: () => this.db.begin(),
+      kill: (tx) => this.db.kill(tx),
+    })
+  }
+
+  #server(): QueueServer {
+    const { kernel, network, tally, plan } = this
+    const queue = new SimQueue(kernel.now, plan.bounds)
+    const waiting = new Set<() => void>()
+    queue.onPush = () => {
+      // At an event of its own: who is woken looks after whoever pushed is done.
+      if (waiting.size > 0)
+        kernel.after(0, () => {
+          for (const look of [...waiting]) look()
+        })
+    }
+    return {
+      kernel,
+      network,
+      queue,
+      tally,
+      full: false,
+      waiting,
+      pushed: (hints, sentAt) => {
+        this.lastPushMs = Math.max(this.lastPushMs, sentAt)
+        this.oracle.pushed(hints)
+        this.#checkBounds(queue)
+      },
+      popped: (process, _, hints) => this.oracle.popped(process, hints),
+    }
+  }
+
+  /** S11: due hints of a job and lane stay under the bound, but for those that fell due by themselves or were put there. */
+  #checkBounds(queue: SimQueue): void {
+    const { maxHints } = this.plan.bounds
+    if (maxHints === undefined) return
+    const due = queue.all().filter(({ dueAt }) => dueAt <= this.kernel.now())
+    for (const fresh of [true, false])
+      for (const job of partOf.keys()) {
+        const count = due.filter((hint) => hint.job === job && hint.fresh === fresh).length
+        if (count >= maxHints) this.tally.fault('queue too small')
+        const most = maxHints + this.injected + (this.plan.bounds.maxDelayed ?? 0)
+        if (count > 0) this.oracle.check('S11', count <= most, () => `${count} due hints of ${job}, ${most} are allowed`)
+      }
+  }
+
+  /** Hints that were put into the queue by somebody else. */
+  injected = 0
+
+  #truth(job: string, key: string): { pending: boolean; paused: boolean } {
+    const part = partOf.get(job) as Part
+    const nowMs = beginningMs + this.kernel.now()
+    const pause = this.db.pauses.get(job)
+    const paused = pause !== undefined && (pause.until === null || pause.until > nowMs)
+    if (part.input) {
+      const intent = this.db.intents.get(key)
+      return { paused, pending: intent !== undefined && (intent.runAt ?? 0) <= nowMs }
+    }
+    const row = this.db.rows(part.table).get(key)
+    return { paused, pending: row?.state === 'pending' && Number(row.runAtMs ?? 0) <= nowMs }
+  }
+
+  #stage(): Stage {
+    return {
+      oracle: this.oracle,
+      deedOf: (job, key) => this.user.deedOf(job, key),
+      generationOf: (job, key) => this.user.generationOf(job, key),
+      tried: (job, key) => {
+        const id = `${job}|${key}|${this.user.generationOf(job, key)}`
+        const tries = (this.#tries.get(id) ?? 0) + 1
+        this.#tries.set(id, tries)
+        return tries
+      },
+      crash: (process) => {
+        const member = this.fleet.of(process)
+        if (!member) return
+        this.tally.fault('handler killed its process')
+        this.fleet.crash(member, { afterMs: 1_000 })
+      },
+      finishOutside: (process, part, key, generation) =>
+        this.network.call({
+          from: process,
+          to: 'store',
+          name: 'app.finish',
+          ends: true,
+          work: async () => {
+            const tx = this.db.begin()
+            const row = await tx.lock(part.table, key)
+            if (row?.generation === generation) await tx.put(part.table, key, { ...row, state: 'done' })
+            await tx.commit()
+          },
+        }),
+      next: () => ++this.#effects,
+    }
+  }
+}
+
+function eventText(detail: unknown): string {
+  return JSON.stringify(detail, (_, value: unknown) => (value instanceof Error ? value.message : value)).slice(0, 300)
+}
