@@ -586,8 +586,8 @@ from regrow.ledger l
 left join regrow.intents n on n.job = l.job
   and n.id = case when l.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then l.key::uuid end
 where l.key = $2::text and l.job = $1::text and l.state = 'quarantined'`,
-  stall: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error)
-select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error
+  stall: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error, updated_at)
+select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error, regrow.clock()
 from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, version text,
   failures int, crashes int, retry_ms float8, error text)
 order by key collate "C", job
@@ -612,8 +612,8 @@ env as materialized (
     ) as occupied
 ),
 taken as (
-  insert into regrow.ledger as l (job, key, holder, take, state)
-  select i.job, i.key, $1::text, i.take, 'running' from input i cross join env
+  insert into regrow.ledger as l (job, key, holder, take, state, updated_at)
+  select i.job, i.key, $1::text, i.take, 'running', env.at from input i cross join env
   where env.registered and env.quick = 'off' and not env.occupied
   order by i.key collate "C", i.job
   on conflict (key, job) do update

@@ -19,8 +19,8 @@ env as materialized (
     ) as occupied
 ),
 taken as (
-  insert into regrow.ledger as l (job, key, holder, take, state)
-  select i.job, i.key, $1::text, i.take, 'running' from input i cross join env
+  insert into regrow.ledger as l (job, key, holder, take, state, updated_at)
+  select i.job, i.key, $1::text, i.take, 'running', env.at from input i cross join env
   where env.registered and env.quick = 'off' and not env.occupied
   order by i.key collate "C", i.job
   on conflict (key, job) do update
