@@ -291,7 +291,7 @@ const names = (jobs: readonly Job[]) => jobs.map(({ name }) => name)
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
 const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
-  const mistake = error instanceof RegrowError && error.code !== 'store_away'
+  const mistake = error instanceof RegrowError && !['store_away', 'deadline'].includes(error.code)
   const waits = !mistake && isPassing(error)
   if (waits) events.emit('loop.failed', { loop: 'open', error })
   return waits

@@ -25,7 +25,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
       () => withDeadline(clock, deadlineMs, what, work()),
     )
   // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
-  // and tries again. It has no deadline: an index may take as long as it takes.
+  // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
+  // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
   const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
     retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
   const port = <T extends object>(name: string, methods: T): T =>
@@ -46,7 +47,12 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),
-    prepare: (options) => givingWay(() => store.prepare(options)),
+    outdated: () => call('store.outdated', () => store.outdated()),
+    prepare: ({ migrate }) =>
+      givingWay(async () => {
+        if (migrate && (await call('store.outdated', () => store.outdated()))) await store.migrate()
+        await call('store.prepare', () => store.prepare({ migrate: false }))
+      }),
     migrate: () => givingWay(() => store.migrate()),
     source: (job) => bisecting(port(`source of "${job.name}"`, store.source(job))),
   }

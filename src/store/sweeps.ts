@@ -64,7 +64,10 @@ export interface Healed {
 export interface Sweeps {
   /** Makes sure that each job has a row; a new one is due at once. */
   declare(jobs: readonly { readonly job: string; readonly everyMs: number }[]): Promise<void>
-  /** Wins turns of jobs that are due, `max` at most; how long until the next one is; and whose pause has run out. */
+  /**
+   * Wins turns of jobs that are due, `max` at most; also one that the holder has already and asks for, since it does not know
+   * of it. How long until the next one is; and whose pause has run out.
+   */
   turn(
     holder: string,
     jobs: readonly string[],

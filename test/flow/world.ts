@@ -202,6 +202,7 @@ export class World {
         ])
         const wrapped: Store = {
           ...(Object.fromEntries(ports) as Store),
+          outdated: () => clock.during(store.outdated()),
           prepare: (options) => clock.during(store.prepare(options)),
           source: (job) => timeless(store.source(job)),
           // Handlers decide how long a transaction takes; its statements take no time.

@@ -132,8 +132,9 @@ export class Calm {
       const part = partOf.get(job) as Part
       // What was quarantined is an older version: the next sweep makes it new.
       if (part.versioned && kept.version !== null && kept.version !== String(generation)) continue
-      // It ran alone in three processes that died, of what the storm did to them; or failed by a connection of its own.
-      const blameless = kept.soloCrashes >= 3 || !part.transacts
+      // It ran alone in three processes that died, of what the storm did to them; or failed by a connection of its own, or
+      // with its neighbours.
+      const blameless = kept.soloCrashes >= 3 || !part.transacts || part.many
       oracle.check('L9', blameless, () => `${job} ${key} is quarantined, and nothing is wrong with it: ${kept.error}`)
       if (blameless) void user.operate((app) => app.quarantine.release(job, key))
     }

@@ -48,6 +48,8 @@ export interface Call<T> {
   readonly words?: () => string
   /** Its client gives up after a while: what has no answer becomes an error. Of other calls the core must take care (S16). */
   readonly ends?: boolean
+  /** One of a session, where nothing arrives twice. Defaults to false. */
+  readonly once?: boolean
   /** Hears the answer when the process does, right before it. */
   readonly heard?: (answer: T) => void
 }
@@ -72,7 +74,7 @@ export class Network {
     this.#trace = trace
   }
 
-  call<T>({ from, to, name, work, words, ends, heard }: Call<T>): Promise<T> {
+  call<T>({ from, to, name, work, words, ends, once, heard }: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (from.state === 'dead') return
       const server = this.servers[to]
@@ -113,7 +115,7 @@ export class Network {
         if (server.lives !== lives) return fail(terminated(name))
         this.#noteOrder(`${from.name} ${to}`, order)
         const replyLost = this.#strikes('replyLost')
-        const twice = this.#strikes('twice')
+        const twice = !once && this.#strikes('twice')
         const run = async () => {
           const answer = await work()
           if (!twice) return answer

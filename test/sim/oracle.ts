@@ -165,7 +165,7 @@ export class Oracle implements StoreEar {
     story.starts++
     story.since++
     story.deed = this.#around.deedOf(job, key)
-    this.#assertAttempts(part, story, which)
+    this.#assertAttempts(story, which)
     const running = this.running.get(process) ?? new Map<string, number>()
     this.running.set(process, running)
     running.set(id(job, key), (running.get(id(job, key)) ?? 0) + 1)
@@ -183,10 +183,9 @@ export class Oracle implements StoreEar {
     return [...this.running].some(([process, keys]) => process.state !== 'dead' && keys.has(id(job, key)))
   }
 
-  #assertAttempts(part: Part, story: KeyStory, which: () => string): void {
+  #assertAttempts(story: KeyStory, which: () => string): void {
     if (story.since < 2) return
-    // `again` is no failure, and each row asks for it once in a generation.
-    const most = policy.attemptsMax + 1 + story.excused + (part.deeds.includes('again') ? 1 : 0)
+    const most = policy.attemptsMax + 1 + story.excused
     this.check('S6', story.since <= most, () => `${which()} for the ${story.since}th time; ${most} is the most`)
   }
 
@@ -220,8 +219,10 @@ export class Oracle implements StoreEar {
     if (held !== null && (held !== holds || before?.take !== after?.take)) {
       this.#assert('S2', holds === null || statement === 'restart', () => `${job} ${key} is taken from ${held} by ${holds}`)
       const started = this.#claims.delete(`${held}/${before?.take}`)
-      const counted = statement === 'ledger.settle' || statement === 'transaction'
-      if (started && !counted) story.excused++
+      const settled = statement === 'ledger.settle' || statement === 'transaction'
+      // Given back, freed, or ended by the store's own fault: nobody's failure.
+      const nobodys = !settled || (after?.state === 'retrying' && after.failures === before?.failures)
+      if (started && nobodys) story.excused++
     }
     if (statement === 'restart') return
     if (holds !== null && held === null && before?.retryAt) {
@@ -274,7 +275,7 @@ export class Oracle implements StoreEar {
     if (!after?.holder || after.holder === before?.holder || statement === 'restart') return
     const nowMs = beginningMs + this.#around.now()
     const free = !before?.holder || (before.until ?? 0) <= nowMs
-    this.check('S10', free && after.term > (before?.term ?? 0), () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`)
+    this.check('S10', (free || after.holder === before?.holder) && after.term > (before?.term ?? 0), () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`)
   }
 
   /** Effects so far of one generation of a key. */

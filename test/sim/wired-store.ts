@@ -43,6 +43,7 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
       to: 'store',
       name,
       ends,
+      once: ends,
       words: () => words(args),
       work: () => {
         noted = ear.arrives(process, name, args)
@@ -116,6 +117,7 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
     pauses: port('pauses', store.pauses),
     source: (job: Job) => port(`source(${job.name})`, store.source(job)),
     transaction,
+    outdated: () => call('outdated', [], () => store.outdated()),
     prepare: (options) => call('prepare', [], () => store.prepare(options)),
     migrate: () => store.migrate(),
     close: async () => {},

@@ -653,7 +653,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at)
+  where (s.holder is null or s.until <= env.at or s.holder = $1::text)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
   order by
@@ -677,7 +677,7 @@ select asked.job, won.job is not null as won, won.term::text as term, won.cursor
   null::float8 as ramped_ms, 0 as errors, null::text as sample, false as full_before, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
-    case when s.holder is not null then extract(epoch from s.until - env.at) end
+    case when s.holder <> $1::text then extract(epoch from s.until - env.at) end
   ) * 1000, 0)::float8 as wait_ms
 from asked cross join env
 left join won on won.job = asked.job

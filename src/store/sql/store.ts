@@ -7,7 +7,7 @@ import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
 import { sqlMarks } from './marks.ts'
-import { migrate, migratedVersion } from './migrate.ts'
+import { migrate, migratedVersion, schemaVersion } from './migrate.ts'
 import { sqlPauses } from './pauses.ts'
 import { newestSchema, statementsFor } from './schema.ts'
 import { sqlSource } from './source.ts'
@@ -36,6 +36,7 @@ export function sqlStore<Tx>(
     pauses: sqlPauses(db, texts),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
+    outdated: async () => (await schemaVersion(db)) < newestSchema,
     async prepare(options) {
       await assertWritable(db)
       const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }

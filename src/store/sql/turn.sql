@@ -3,7 +3,8 @@
 -- Returns every job asked for: won, term, cursor, audited_ms since its audit, pause_over (a pause that has run out and is
 -- still written down), ramped_ms since everything came back at once, errors in a row, the sample of waiting keys, full_before (the queue, in the turn before),
 -- and wait_ms until this holder may have it: due, stood back, and free.
--- The turn of a dead worker is ended with its claims, by free.
+-- The turn of a dead worker is ended with its claims, by free. One of the caller's own is won again: who asks for it does not
+-- know that it has it, because the answer was lost (L2).
 -- Who made the last pass stands back for a moment, so that a new deploy's query gets its turn. Jobs whose last turn failed
 -- come after the others: one that hangs keeps its place for long.
 -- A job whose pause has run out has none until that is ended: the pass that follows is a ramped one (L9).
@@ -15,7 +16,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at)
+  where (s.holder is null or s.until <= env.at or s.holder = $1::text)
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
   order by
@@ -39,7 +40,7 @@ select asked.job, won.job is not null as won, won.term::text as term, won.cursor
   null::float8 as ramped_ms, 0 as errors, null::text as sample, false as full_before, -- before 4
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
-    case when s.holder is not null then extract(epoch from s.until - env.at) end
+    case when s.holder <> $1::text then extract(epoch from s.until - env.at) end
   ) * 1000, 0)::float8 as wait_ms
 from asked cross join env
 left join won on won.job = asked.job

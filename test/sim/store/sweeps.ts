@@ -87,7 +87,7 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
   const standBack = (row: SweepRow) => (row.lastHolder === holder ? standBackMs : 0)
   const isDue = (row: SweepRow | undefined): row is SweepRow =>
     row !== undefined &&
-    (row.holder === null || (row.until !== null && row.until <= at)) &&
+    (row.holder === null || row.holder === holder || (row.until !== null && row.until <= at)) &&
     plus(row.nextAt, standBack(row)) <= at &&
     !isOver(row.job)
   const due = jobs.map((job) => sweeps.rows.get(job)).filter(isDue)
@@ -96,7 +96,7 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
   return jobs.map((job): TurnAnswer => {
     const row = sweeps.rows.get(job)
     if (!row) return { job, won: null, waitMs: 0, pauseOver: isOver(job) }
-    if (!won.has(job)) return { job, won: null, waitMs: waitOf(row, at, standBack(row)), pauseOver: isOver(job) }
+    if (!won.has(job)) return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: isOver(job) }
     const term = row.term + 1
     session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at })
     return { job, won: turnOf(row, term, at), waitMs: 0, pauseOver: false }
@@ -104,9 +104,9 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
 }
 
 /** In seconds first, as the statement adds them. */
-function waitOf(row: SweepRow, at: number, standBack: number): number {
+function waitOf(row: SweepRow, at: number, standBack: number, holder: string): number {
   const due = sinceSeconds(row.nextAt, at) + standBack / 1_000
-  const free = row.holder === null || row.until === null ? due : sinceSeconds(row.until, at)
+  const free = row.holder === null || row.holder === holder || row.until === null ? due : sinceSeconds(row.until, at)
   return Math.max(due, free) * 1_000
 }
 
