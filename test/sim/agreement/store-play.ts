@@ -5,6 +5,7 @@ import { holders, jobNames, jobs, keysOf } from './store-cast.ts'
 import { type Call, type Memory, resolve } from './store-resolve.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
+import type { Tally } from './store-tally.ts'
 
 /** Where the two differ. */
 class Disagreement extends Error {
@@ -15,21 +16,23 @@ class Disagreement extends Error {
 const beginning = Date.UTC(2026, 1, 27, 23, 59, 30)
 
 /** Plays `steps` on a model and a real store; throws at the first answer that differs. Returns how many calls were made. */
-export async function play(steps: readonly Step[], model: Subject, real: Subject): Promise<number> {
+export async function play(steps: readonly Step[], model: Subject, real: Subject, tally: Tally): Promise<number> {
   const memory: Memory = { now: beginning, takes: 0, claims: [], turns: [] }
   let calls = 0
   for (const subject of [model, real]) {
     await subject.setNow(memory.now)
     await subject.reset()
   }
-  for (const step of [...opening, ...steps]) {
+  const inARow = (step: Step) => (step.call === 'in a row' ? (step.steps as Step[]) : [step])
+  for (const step of [...opening, ...steps.flatMap(inARow)]) {
     if (step.call === 'transaction') {
-      calls += await transaction(step, memory, model, real)
+      calls += await transaction(step, memory, model, real, tally)
       continue
     }
     for (const call of resolve(step, memory)) {
       calls++
       const answer = await compared(call.name, model, real, (subject) => call.run(subject))
+      tally.see(answer)
       call.learn?.(answer)
     }
   }
@@ -51,24 +54,37 @@ const opening: readonly Step[] = [
   ),
 ]
 
-async function transaction(step: Step, memory: Memory, model: Subject, real: Subject): Promise<number> {
+async function transaction(step: Step, memory: Memory, model: Subject, real: Subject, tally: Tally): Promise<number> {
+  // On one connection nothing can be called beside an open transaction.
   const together = model.manyConnections && real.manyConnections
   const inside = (step.steps as readonly Step[]).flatMap((each): Call[] => {
     if (each.call !== 'beside') return resolve(each, memory)
-    // On one connection nothing can be called beside an open transaction.
-    if (!together) return []
-    return resolve(each.of as Step, memory).map((call) => ({ ...call, run: (subject) => call.run(subject) }))
+    return together ? resolve(each.of as Step, memory).map(outside) : []
   })
-  await compared(`transaction of ${inside.map(({ name }) => name)}, ${step.end}`, model, real, async (subject) => {
+  const [late] = together && step.waiting ? resolve(step.waiting as Step, memory) : []
+  const what = [...inside, ...(late ? [late] : [])].map(({ name }) => name)
+  const answer = await compared(`transaction of ${what}, ${step.end}`, model, real, async (subject) => {
     const answers: unknown[] = []
+    let called: Promise<unknown> | undefined
+    let waited = false
     const ended = subject.store.transaction(async (tx, own: AppTx) => {
-      for (const call of inside) answers.push(normal(await call.run(subject, { tx, own })))
+      for (const call of inside) answers.push(await call.run(subject, { tx, own }))
+      called = late && answerOf(late.run(subject))
+      if (called) waited = await subject.waits(called)
       if (step.end === 'throw') throw Object.assign(new Error('taken back'), { code: 'taken_back' })
     })
-    return { ended: await answerOf(ended), answers }
+    return { ended: await answerOf(ended), answers, late: await called, waited }
   })
-  return inside.length + 1
+  type Told = { answers: unknown[]; late: unknown; ended: unknown; waited: boolean }
+  const { answers, late: lateAnswer, ended, waited } = answer as Told
+  if (waited) tally.count(`waited for a transaction: ${ended === undefined ? 'commit' : 'rollback'}`)
+  for (const each of [...answers, lateAnswer, ended]) tally.see(each)
+  if (lateAnswer !== undefined) late?.learn?.(lateAnswer)
+  return what.length + 1
 }
+
+/** A call that does not take part in the transaction during which it is made. */
+const outside = (call: Call): Call => ({ ...call, run: (subject) => call.run(subject) })
 
 /** The answer of both, which is one: the model's. */
 async function compared(

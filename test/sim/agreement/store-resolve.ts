@@ -90,11 +90,46 @@ const take = (memory: Memory, { holder, job, keys, suspects }: Detail): Call => 
     `ledger.take ${JSON.stringify({ holder, plain, suspects })}`,
     async ({ store }) => sorted(await store.ledger.take(holder, plain, { suspects })),
     (answers) => {
+      if (!Array.isArray(answers)) return
       const taken = new Set((answers as TakeAnswer[]).flatMap((each) => (each.verdict === 'taken' ? [each.key] : [])))
       memory.claims = [...claims.filter(({ key }) => taken.has(key)), ...memory.claims].slice(0, 12)
     },
   )
 }
+
+/** A suspect is taken, and begins its run of its own. */
+const takeAlone = (memory: Memory, { holder, job, keys }: Detail): Call[] => {
+  const claim = { job, key: keys[0], take: memory.takes + 1 }
+  return [
+    take(memory, { holder, job, keys, suspects: true }),
+    call(`ledger.alone ${JSON.stringify({ holder, claim })}`, ({ store }) => store.ledger.alone(holder, claim)),
+  ]
+}
+
+/** Every process dies, and others take their place. */
+const crash = (memory: Memory, ms: number): Call[] => [
+  free(true),
+  pass(memory, ms),
+  ...holders.map((holder) => register(holder, jobNames.slice(0, 4))),
+]
+
+const crashTogether = (memory: Memory, { holder, job, keys, times }: Detail): Call[] =>
+  Array.from({ length: times }).flatMap(() => [
+    take(memory, { holder, job, keys, suspects: false }),
+    ...crash(memory, 1_000),
+  ])
+
+/** Keys fail for good, whoever had them before. */
+const quarantine = (memory: Memory, { holder, job, keys, version }: Detail): Call => {
+  const outcome = { state: 'quarantined', version, failures: 1, crashes: 0, retryMs: 0, error: 'broke' }
+  const rows = (keys as string[]).map((key) => settleRow({ job, key, take: ++memory.takes }, outcome))
+  return call(`quarantine ${JSON.stringify({ holder, rows })}`, async ({ store }) => {
+    const taken = sorted(await store.ledger.take(holder, rows))
+    return [...taken, await store.ledger.settle(holder, rows)]
+  })
+}
+
+const wholePage = (job: string): Step => ({ call: 'source.page', job, after: null, limit: 9, horizonMs: 60_000 })
 
 /** Claims of this sequence, each key once; held by one holder, who may not be the right one. */
 function claimsOf(memory: Memory, { of, as, wrong }: Detail): { holder: string; claims: Omit<HeldClaim, 'holder'>[] } {
@@ -148,19 +183,42 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     ]),
     free(false),
   ],
-  crash: ({ wait }, memory) => [
-    free(true),
-    pass(memory, wait),
-    ...holders.map((holder) => register(holder, jobNames.slice(0, 4))),
+  crash: ({ wait }, memory) => crash(memory, wait),
+  'crash together': (step, memory) => crashTogether(memory, step),
+  'crash alone': ({ holder, job, keys, together, times, begins }, memory) => [
+    ...crashTogether(memory, { holder, job, keys, times: together }),
+    ...Array.from({ length: times }).flatMap(() => [
+      ...takeAlone(memory, { holder, job, keys }).slice(0, begins ? 2 : 1),
+      ...crash(memory, 10_000),
+    ]),
+  ],
+  quarantine: (step, memory) => [quarantine(memory, step), ...resolve(wholePage(step.job), memory)],
+  'quarantine and drop': ({ holder, keys, recorded }, memory) => [
+    ...(keys as string[]).slice(0, recorded).map((id) => {
+      const intent = { id, input: '{}', inMs: 0, atMs: null, uniqueKey: null }
+      return call(`record ${id}`, ({ store }) => store.intents.record('mail', [intent]))
+    }),
+    quarantine(memory, { holder, job: 'mail', keys, version: null }),
+    ...resolve({ call: 'inspector.find', job: 'mail', key: keys[0] }, memory),
+    ...resolve({ call: 'inspector.drop', job: 'mail', keys }, memory),
+  ],
+  'lost reply': (step, memory) => [
+    take(memory, { ...step, suspects: false }),
+    call(`beat of ${step.holder} who knows nothing`, ({ store }) =>
+      store.workers.beat(step.holder, [], memory.takes, leaseMs),
+    ),
+  ],
+  'pause for a while': ({ holder, job, keys, forMs, afterMs }, memory) => [
+    ...resolve({ call: 'pauses.pause', job, forMs, reason: 'r' }, memory),
+    pass(memory, 600),
+    ...resolve({ call: 'sweeps.turn', holder, jobs: [job], max: 1 }, memory),
+    ...resolve({ call: 'source.check', job, keys }, memory),
+    pass(memory, afterMs),
+    ...resolve({ call: 'sweeps.turn', holder, jobs: [job], max: 1 }, memory),
+    ...resolve({ call: 'pauses.end', job }, memory),
   ],
   'ledger.take': (step, memory) => take(memory, step),
-  'take alone': (step, memory) => {
-    const claim = { job: step.job, key: step.keys[0], take: memory.takes + 1 }
-    return [
-      take(memory, { ...step, suspects: true }),
-      call(`alone ${named(step)}`, ({ store }) => store.ledger.alone(step.holder, claim)),
-    ]
-  },
+  'take alone': (step, memory) => takeAlone(memory, step),
   'ledger.alone': (step, memory) => {
     const { holder, claims } = claimsOf(memory, { ...step, of: [step.of], wrong: 0 })
     return claims.map((claim) =>
@@ -226,6 +284,19 @@ const resolvers: Readonly<Record<string, Resolver>> = {
       store.sweeps.makeDue(step.jobs, step.anew === undefined ? undefined : { anew: step.anew }),
     ),
   'sweeps.noProgress': (step) => call(named(step), ({ store }) => store.sweeps.noProgress(step.job, step.count)),
+
+  'whole pass': (step, memory) => [
+    pass(memory, 600),
+    call(named(step), async ({ store }) => {
+      const { turns } = await store.sweeps.turn(step.holder, jobNames, 5)
+      const healed: unknown[] = []
+      for (const turn of sorted(turns)) {
+        const end: TurnEnd = { ...step.end, cursor: null, finished: true, broughtBack: true, error: null }
+        healed.push(await store.sweeps.end(step.holder, turn, end))
+      }
+      return [...sorted(turns), ...healed]
+    }),
+  ],
 
   'marks.look': (step) => call(named(step), ({ store }) => store.marks.look(step.queue, step.everyMs)),
   'marks.raise': ({ queue, epoch, sequence, ...step }) =>

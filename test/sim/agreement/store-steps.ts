@@ -10,15 +10,19 @@ export interface Step {
 }
 
 const holder = fc.constantFrom(...holders)
-const appJob = fc.constantFrom('big', 'pair', 'text')
-const declared = fc.constantFrom('big', 'mail', 'pair', 'text')
-const anyJob = fc.constantFrom(...jobNames)
+const appJob = fc.constantFrom('big', 'big', 'pair', 'text')
+// Some jobs and keys more often than others: what happens to a key depends on what happened to it before.
+const declared = fc.constantFrom('big', 'big', 'mail', 'mail', 'pair', 'text')
+const anyJob = fc.constantFrom(...jobNames, 'big', 'big', 'mail')
 const queue = fc.constantFrom(...queues)
 const version = fc.constantFrom(null, 'v1', 'v2')
 const count = fc.integer({ min: 0, max: 4 })
 /** Which of the things known so far; taken modulo how many there are. */
 const which = fc.integer({ min: 0, max: 30 })
-const keyIn = (job: string) => fc.constantFrom(...(keysOf[job] ?? []))
+const keyIn = (job: string) => {
+  const keys = keysOf[job] ?? []
+  return fc.constantFrom(...keys, ...keys.slice(0, 2), ...keys.slice(0, 1))
+}
 const keysIn = (job: string, most = 4) => fc.uniqueArray(keyIn(job), { minLength: 1, maxLength: most })
 /** Lengths of time in ms; some are finer than a microsecond, some than a millisecond. */
 const wait = fc.oneof(
@@ -103,6 +107,24 @@ const claiming = [
   step('crash', { wait }),
 ]
 
+/** Several calls that belong together: by chance alone their ends are hardly ever reached. */
+const stories = [
+  ofJob('crash together', declared, (job) => ({ holder, keys: keysIn(job), times: fc.integer({ min: 1, max: 3 }) })),
+  ofJob('crash alone', declared, (job) => ({
+    holder,
+    keys: keysIn(job, 1),
+    /** It is a suspect after two crashes with others. */
+    together: fc.constantFrom(0, 2, 2),
+    times: fc.integer({ min: 1, max: 3 }),
+    /** Whether it begins its run before the crash. */
+    begins: fc.constantFrom(true, true, false),
+  })),
+  ofJob('quarantine', fc.constantFrom('mail', 'big', 'big'), (job) => ({ holder, keys: keysIn(job), version })),
+  step('quarantine and drop', { holder, keys: keysIn('mail'), recorded: fc.constantFrom(1, 4, 4) }),
+  ofJob('lost reply', declared, (job) => ({ holder, keys: keysIn(job) })),
+  ofJob('pause for a while', declared, (job) => ({ holder, keys: keysIn(job), forMs: wait, afterMs: wait })),
+]
+
 const turnEnd = fc.record({
   nextMs: wait,
   error: fc.option(error, { freq: 3 }),
@@ -155,6 +177,7 @@ const sweeping = [
     apartMs: fc.constantFrom(0, 500, 2_000),
   }),
   step('lose now', { queue }),
+  step('whole pass', { holder, end: turnEnd }),
 ]
 
 const auditing = [
@@ -211,9 +234,46 @@ const inside = fc.oneof(
   { weight: 2, arbitrary: beside.map((of) => ({ call: 'beside', of })) },
 )
 
+/** What waits for the rows of an open transaction, and goes on at its end. */
+const waiting = fc.oneof(
+  ...writing,
+  ...claiming.slice(0, 2),
+  step('ledger.alone', { of: which, as: fc.constant(null) }),
+  step('ledger.release', claims),
+  step('ledger.settle', { ...claims, outcome }),
+  ofJob('ledger.stall', anyJob, (job) => ({ keys: keysIn(job), outcome })),
+  ofJob('inspector.drop', fc.constant('mail'), (job) => ({ keys: keysIn(job) })),
+)
+
 const transaction = step('transaction', {
   steps: fc.array(inside, { maxLength: 5 }),
+  /** Called as the last thing before the end, and answered after it. */
+  waiting: fc.option(waiting, { freq: 2 }),
   end: fc.constantFrom('commit', 'commit', 'throw'),
+})
+
+/** A claim, a transaction that has its row, and somebody who wants it meanwhile. */
+const contended = declared.chain((job) => {
+  const newest = { of: fc.subarray([0, 1, 2], { minLength: 1 }), as: fc.constant(null), wrong: fc.constant(0) }
+  const keys = { job: fc.constant(job), keys: keysIn(job) }
+  const late = fc.oneof(
+    step('ledger.take', { ...keys, holder, suspects: fc.boolean() }),
+    step('ledger.release', newest),
+    step('ledger.settle', { ...newest, outcome }),
+    step('ledger.alone', { of: fc.constant(0), as: fc.constant(null) }),
+    step('ledger.stall', { ...keys, outcome }),
+    step('intents.record', { job: fc.constant('mail'), intents }),
+  )
+  const held = fc.oneof(step('ledger.settle', { ...newest, outcome }), step('ledger.fence', newest))
+  const wanted = step('transaction', {
+    steps: fc.tuple(held, ...(job === 'mail' ? [step('intents.record', { job: fc.constant('mail'), intents })] : [])),
+    waiting: late,
+    end: fc.constantFrom('commit', 'commit', 'throw'),
+  })
+  return fc.record({
+    call: fc.constant('in a row'),
+    steps: fc.tuple(step('ledger.take', { ...keys, holder, suspects: fc.constant(false) }), wanted),
+  })
 })
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -221,12 +281,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     { weight: 4, arbitrary: passing },
     { weight: 5, arbitrary: fc.oneof(...living) },
     { weight: 12, arbitrary: fc.oneof(...claiming) },
+    { weight: 3, arbitrary: fc.oneof(...stories) },
     { weight: 10, arbitrary: fc.oneof(...sweeping) },
     { weight: 2, arbitrary: fc.oneof(...auditing) },
     { weight: 6, arbitrary: fc.oneof(...asking) },
     { weight: 5, arbitrary: fc.oneof(...reading) },
     { weight: 6, arbitrary: fc.oneof(...writing) },
     { weight: 3, arbitrary: transaction },
+    { weight: 2, arbitrary: contended },
   ),
   { minLength: 1, maxLength: 60, size: 'max' },
 )

@@ -10,6 +10,8 @@ export interface Subject {
   readonly app: AppTx
   /** True when other calls can be made while a transaction is open. */
   readonly manyConnections: boolean
+  /** Resolves when a call is answered, or certainly waits for a lock: true. */
+  waits(call: Promise<unknown>): Promise<boolean>
   /** Sets the store's clock, in epoch ms. */
   setNow(ms: number): Promise<void>
   /** Empties everything. */
@@ -31,6 +33,8 @@ export function modelSubject(): Subject {
       return db.app
     },
     manyConnections: true,
+    // Calls execute when they are called.
+    waits: async (call) => !(await isAnswered(call)),
     setNow: async (ms) => {
       now = ms
     },
@@ -61,6 +65,13 @@ export function sqlSubject(
     },
     app: appTx(query),
     manyConnections,
+    waits: async (call) => {
+      const waiting = `select exists (select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()) as found`
+      for (;;) {
+        if (await isAnswered(call)) return false
+        if ((await query(waiting)).rows[0]?.found) return true
+      }
+    },
     setNow: async (ms) => {
       await query('update agreement.clock set at = to_timestamp($1::float8 / 1000)', [ms])
     },
@@ -71,6 +82,17 @@ export function sqlSubject(
     },
     dump: () => dumpSql(query),
   }
+}
+
+/** Whether a promise is settled once everything that could run has run. */
+async function isAnswered(call: Promise<unknown>): Promise<boolean> {
+  let answered = false
+  const mark = () => {
+    answered = true
+  }
+  call.then(mark, mark)
+  await new Promise(setImmediate)
+  return answered
 }
 
 function appTx(query: SqlExecutor['query']): AppTx {
