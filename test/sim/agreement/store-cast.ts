@@ -7,8 +7,11 @@ import { sql } from '../../../src/job/pending.ts'
 import { regrow } from '../../../src/regrow.ts'
 import type { ModelQuery } from '../store/database.ts'
 
+/** The lease of every sequence. */
 export const leaseMs = 15_000
+/** Who may hold claims and turns. */
 export const holders = ['h0', 'h1', 'h2'] as const
+/** Queues that the store has a mark of. */
 export const queues = ['q0', 'q1'] as const
 
 const unopened: StoreDriver = {
@@ -98,6 +101,7 @@ export const columnsOf: Readonly<Record<string, readonly { name: string; type: s
   text: [{ name: 'id', type: 'text' }],
 }
 
+/** The declaration of that name. */
 export const jobOf = (name: string): Job => {
   const found = jobs.find((job) => job.name === name)
   if (!found) throw new TypeError(`no job "${name}"`)

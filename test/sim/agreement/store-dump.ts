@@ -4,19 +4,21 @@
 import type { SqlExecutor } from '../../../src/store/executor.ts'
 import type { SimDatabase } from '../store/database.ts'
 
-type Record_ = Record<string, unknown>
+type Columns = Record<string, unknown>
 type Dump = Record<string, unknown[]>
 
 const storeTables = ['ledger', 'workers', 'sweeps', 'marks', 'heals', 'pauses', 'intents', 'audit', 'pulse'] as const
 const appTables = ['big', 'pair', 'text'] as const
 
+/** The rows of the model. */
 export function dumpModel(db: SimDatabase): Dump {
-  const rows = (table: (typeof storeTables)[number]): Record_[] => [...db[table].values()]
+  const rows = (table: (typeof storeTables)[number]): Columns[] => [...db[table].values()]
   const own = storeTables.map((table) => [table, rows(table)] as const)
   const app = appTables.map((table) => [table, Array.from(db.rows(table), ([id, row]) => ({ id, ...row }))] as const)
   return formed(Object.fromEntries([...own, ...app]))
 }
 
+/** The rows of a database, read in one statement. */
 export async function dumpSql(query: SqlExecutor['query']): Promise<Dump> {
   const own = storeTables.map((table) => `'${table}', (select coalesce(json_agg(t), '[]') from regrow.${table} t)`)
   const app = [
@@ -25,7 +27,7 @@ export async function dumpSql(query: SqlExecutor['query']): Promise<Dump> {
     `'text', (select coalesce(json_agg(jsonb_build_object('id', id) || "row"), '[]') from agreement.text)`,
   ]
   const { rows } = await query(`select json_build_object(${[...own, ...app].join(', ')})::text as dump`)
-  const dump = JSON.parse(rows[0]?.dump as string) as Record<string, Record_[]>
+  const dump = JSON.parse(rows[0]?.dump as string) as Record<string, Columns[]>
   for (const table of storeTables) dump[table] = (dump[table] ?? []).map(camelCased)
   return formed(dump)
 }
@@ -34,7 +36,7 @@ const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) =
 
 const isTime = (name: string) => /(^at|At|Until|^until|^since)$/.test(name)
 
-function camelCased(row: Record_): Record_ {
+function camelCased(row: Columns): Columns {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
       const name = camelCase(column)
@@ -50,27 +52,25 @@ function epochMs(text: string): number {
   return Math.round(Date.parse(text) * 1_000 + Number(finer.padEnd(3, '0'))) / 1_000
 }
 
-function formed(dump: Record<string, readonly Record_[]>): Dump {
+function formed(dump: Record<string, readonly Columns[]>): Dump {
   const healIds = (dump.heals ?? []).map(({ id }) => Number(id)).sort((a, b) => a - b)
   const heal = (id: unknown) => (id === null || id === undefined ? null : healIds.indexOf(Number(id)))
-  const forms: Record<string, (row: Record_) => Record_> = {
+  const forms: Record<string, (row: Columns) => Columns> = {
     sweeps: (row) => ({ ...row, heal: heal(row.heal) }),
     heals: (row) => ({ ...row, id: heal(row.id) }),
     audit: ({ id: _, detail: __, ...row }) => row,
     pulse: ({ one: _, ...row }) => row,
     intents: (row) => ({ ...row, input: typeof row.input === 'string' ? JSON.parse(row.input) : row.input }),
-    // A key that is there with null says the same as one that is not.
-    ...Object.fromEntries(appTables.map((table) => [table, (row: Record_) => row])),
   }
   return Object.fromEntries(
     Object.entries(dump).map(([table, rows]) => [table, rows.map((row) => sorted((forms[table] ?? same)(row))).sort()]),
   )
 }
 
-const same = (row: Record_) => row
+const same = (row: Columns) => row
 
 /** One line per row, its columns by name. */
-function sorted(row: Record_): string {
+function sorted(row: Columns): string {
   return JSON.stringify(
     Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)),
     (_, value) =>

@@ -1,8 +1,9 @@
 // Plays a sequence on both sides, one step after another, and compares every answer; at the end every row.
 import { isDeepStrictEqual } from 'node:util'
 import type { AppTx } from '../store/database.ts'
+import { type Call, type Memory, sorted } from './store-calls.ts'
 import { holders, jobNames, jobs, keysOf } from './store-cast.ts'
-import { type Call, type Memory, resolve } from './store-resolve.ts'
+import { resolve } from './store-resolve.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
 import type { Tally } from './store-tally.ts'
@@ -133,10 +134,3 @@ function normal(value: unknown): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, normal(each)]))
   return value
 }
-
-/** For answers whose order nobody promises. */
-export const sorted = <T>(list: readonly T[]): T[] =>
-  [...list].sort((a, b) => {
-    const [left, right] = [JSON.stringify(a), JSON.stringify(b)]
-    return left < right ? -1 : left > right ? 1 : 0
-  })

@@ -5,6 +5,7 @@ import { type AppRow, type AppTx, SimDatabase } from '../store/database.ts'
 import { columnsOf, jobOf, queries } from './store-cast.ts'
 import { dumpModel, dumpSql } from './store-dump.ts'
 
+/** A store under comparison. */
 export interface Subject {
   readonly store: Store<AppTx>
   readonly app: AppTx

@@ -6,6 +6,7 @@ import { since } from './time.ts'
 
 const isWaiting = ({ holder, state }: LedgerRow) => holder === null && state === 'retrying'
 
+/** The audits port. */
 export function simAudits(schema: Schema): Audits {
   const { engine, ledger, ledgerByJob } = schema
   return {

@@ -33,6 +33,7 @@ export type {
 export type { ModelQuery } from './source.ts'
 export type { Row } from './table.ts'
 
+/** A database in memory: regrow's tables, the application's, and the sessions on them. */
 export class SimDatabase {
   readonly #schema: Schema
   readonly #queries: ReadonlyMap<string, ModelQuery>

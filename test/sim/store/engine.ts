@@ -21,6 +21,7 @@ interface Undo {
   readonly before: Row | undefined
 }
 
+/** Runs statements, and keeps the journal. */
 export class Engine {
   watch: (change: Change) => void = () => {}
   /** Commits since the last durable one, oldest first. */

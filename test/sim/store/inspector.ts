@@ -25,6 +25,7 @@ const keyOf = (row: LedgerRow, error: string | null): QuarantinedKey => ({
 const firstOf = (text: string | null, characters: number) =>
   text === null || text.length <= characters ? text : [...text].slice(0, characters).join('')
 
+/** The inspector port. */
 export function simInspector(schema: Schema): Inspector {
   const { ledger, workers, heals, intents, ledgerQuarantined } = schema
   return {

@@ -10,6 +10,7 @@ import { instant, plus, since } from './time.ts'
 
 const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqueKey}`
 
+/** The intents port. */
 export function simIntents(schema: Schema): Intents {
   return {
     record: async (job, rows, tx) => {

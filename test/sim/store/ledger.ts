@@ -19,6 +19,7 @@ export const isBlank = ({ failures, crashes, retryAt }: LedgerRow): boolean =>
 export const givenBack = (row: LedgerRow, at: number): LedgerRow | undefined =>
   isBlank(row) ? undefined : { ...row, holder: null, take: null, state: 'retrying', solo: false, updatedAt: at }
 
+/** The ledger port. */
 export function simLedger(schema: Schema): Ledger {
   const { engine, ledger } = schema
   return {

@@ -4,6 +4,7 @@ import type { Schema } from './schema.ts'
 import type { Session } from './session.ts'
 import { plus, plusYears } from './time.ts'
 
+/** The marks port. */
 export function simMarks(schema: Schema): Marks {
   const { engine, marks } = schema
   return {

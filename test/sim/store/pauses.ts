@@ -26,6 +26,7 @@ export function tell(
   session.set(schema.audit, String(id), { ...row, id, detail: JSON.stringify(row.detail) })
 }
 
+/** The pauses port. */
 export function simPauses(schema: Schema): Pauses {
   const { engine, pauses, sweeps } = schema
   const ending = (job: string, author: string | null) =>

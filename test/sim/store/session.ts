@@ -8,6 +8,7 @@ export type Statement<T> = Generator<Lock, T, void>
 
 const plain = <R extends Row>(table: Table<R>) => table as unknown as Table
 
+/** One transaction, or one statement that commits by itself. */
 export class Session {
   /** What it wrote: by table and id, undefined where it removed the row. */
   readonly writes = new Map<Table, Map<string, Row | undefined>>()
@@ -83,4 +84,5 @@ export function isDeadlock(session: Session, lock: Lock): boolean {
   return false
 }
 
+/** What the server answers to the one that it picks. */
 export const deadlock = () => sqlError('40P01', 'deadlock detected')

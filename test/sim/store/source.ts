@@ -100,6 +100,7 @@ function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
 const waitUntil = (runAt: number | null, at: number) =>
   runAt === null || runAt <= at ? 0 : since(Math.min(runAt, plusYears(at, 10)), at)
 
+/** The source of one job; a source of the user's own is the real one over the model's clock and ledger. */
 export function simSource(
   schema: Schema,
   ledger: Ledger,

@@ -10,6 +10,7 @@ import { plus, since, sinceSeconds } from './time.ts'
 const turnMs = 30_000
 const standBackMs = 500
 
+/** The sweeps port. */
 export function simSweeps(schema: Schema): Sweeps {
   const { engine, sweeps } = schema
   return {
@@ -96,7 +97,8 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
   return jobs.map((job): TurnAnswer => {
     const row = sweeps.rows.get(job)
     if (!row) return { job, won: null, waitMs: 0, pauseOver: isOver(job) }
-    if (!won.has(job)) return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: isOver(job) }
+    if (!won.has(job))
+      return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: isOver(job) }
     const term = row.term + 1
     session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at })
     return { job, won: turnOf(row, term, at), waitMs: 0, pauseOver: false }

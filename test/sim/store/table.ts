@@ -21,6 +21,7 @@ export interface Waiting {
 /** Ids of rows by a value of theirs. */
 export type Index = ReadonlyMap<string, ReadonlySet<string>>
 
+/** What is committed of one table, and who has locked what. */
 export class Table<R extends Row = Row> {
   readonly name: string
   readonly watched: boolean

@@ -6,6 +6,7 @@ import { isSuspect, type LedgerRow, ledgerId, onePulse, type PulseRow, type Sche
 import type { Session } from './session.ts'
 import { plus } from './time.ts'
 
+/** The workers port. */
 export function simWorkers(schema: Schema): Workers {
   const { engine, workers, sweeps } = schema
   return {
