@@ -47,6 +47,7 @@ export class Loop {
     const running = this.#running
     this.#running = undefined
     running?.stop.abort()
+    this.#nap?.abort(null)
     this.#ending = running?.ended ?? this.#ending
     await this.#ending
   }
@@ -54,7 +55,7 @@ export class Loop {
   /** Begins the next round now instead of after its delay. */
   wake(): void {
     this.#woken = true
-    this.#nap?.abort()
+    this.#nap?.abort(null)
   }
 
   /** Milliseconds since the last round that succeeded; undefined before the first. */
@@ -72,6 +73,7 @@ export class Loop {
   abandon(): void {
     if (!this.#running) return
     this.#running.stop.abort()
+    this.#nap?.abort(null)
     this.#running = undefined
     this.#roundSince = undefined
     this.#ending = Promise.resolve()
@@ -87,7 +89,7 @@ export class Loop {
       if (!this.#woken) {
         const nap = new AbortController()
         this.#nap = nap
-        await this.#around.clock.sleep(delayMs.ms, AbortSignal.any([signal, nap.signal]))
+        await this.#around.clock.sleep(delayMs.ms, nap.signal)
       }
       this.#woken = false
     }

@@ -66,7 +66,9 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
       if (held && held.size < covered.length) throw lost()
       return value
     }).catch((error) => {
-      if (error instanceof RegrowError && error.code === 'store_away') state.nobodys = { inMs: awayMs }
+      // Store errors are nobody's failure: neither a connection that broke, nor a fence that got no answer.
+      if (error instanceof RegrowError && ['store_away', 'deadline'].includes(error.code))
+        state.nobodys = { inMs: awayMs }
       throw error
     })
     if (settle) for (const { take } of covered) state.settled.add(take)

@@ -76,7 +76,7 @@ export class Calm {
       const state = part.input ? (db.intents.has(key) ? 'waits' : 'done') : db.rows(part.table).get(key)?.state
       const effects = part.transacts ? Math.min(1, oracle.effects(job, key, generation)) : '-'
       const quarantined = db.ledger.get(id)?.state === 'quarantined' ? ' quarantined' : ''
-      return [`${job} ${key} ${part.input ? 1 : generation} ${state} ${effects}${quarantined}`]
+      return [`${job} ${key}\t${part.input ? 1 : generation} ${state} ${effects}${quarantined}`]
     })
     return lines.sort().join('\n')
   }
@@ -85,7 +85,12 @@ export class Calm {
     const { fleet, draw, db } = this.#world
     const working = fleet.working()
     const survivors = working.filter(() => draw.chance(0.6))
-    this.core = survivors.length > 0 ? survivors : working.length > 0 ? [draw.of(working)] : [fleet.start(cast.map(({ name }) => name))]
+    this.core =
+      survivors.length > 0
+        ? survivors
+        : working.length > 0
+          ? [draw.of(working)]
+          : [fleet.start(cast.map(({ name }) => name))]
     fleet.closed = true
     this.jobs = [...partOf.keys()].filter((job) => this.core.some(({ jobs }) => jobs.includes(job)))
     for (const member of fleet.members)
@@ -119,7 +124,11 @@ export class Calm {
     if (kept && (kept.holder !== null || kept.state === 'quarantined')) return false
     if (part.input) return !db.intents.has(key) && oracle.effects(job, key, 1) > 0
     const row = db.rows(part.table).get(key)
-    return row?.state === 'done' && row.generation === generation && (!part.transacts || oracle.effects(job, key, generation) > 0)
+    return (
+      row?.state === 'done' &&
+      row.generation === generation &&
+      (!part.transacts || oracle.effects(job, key, generation) > 0)
+    )
   }
 
   /** What a person would do: keys that are in quarantine though nothing is wrong with them. */
@@ -148,8 +157,15 @@ export class Calm {
     await kernel.run(broken, waits ? Math.max(1_000, this.#since + deadlineMs - kernel.now()) : 1_000)
     const before = { starts: oracle.starts, atMs: kernel.now() }
     await kernel.run(broken, 3.3 * plan.sweepMs)
-    oracle.check('L1', oracle.starts === before.starts, () => `${oracle.starts - before.starts} starts though all is done`)
-    oracle.check('L1', this.#world.lastPushMs < before.atMs, () => 'hints are pushed though all is done')
+    oracle.check(
+      'L1',
+      oracle.starts === before.starts,
+      () => `${oracle.starts - before.starts} starts though all is done`,
+    )
+    for (const job of this.jobs) {
+      const pushedMs = this.#world.lastPushMs.get(job) ?? 0
+      oracle.check('L1', pushedMs < before.atMs, () => `hints of ${job} are pushed though all is done`)
+    }
     for (const job of this.jobs) {
       const ageMs = beginningMs + kernel.now() - (db.sweeps.get(job)?.lastAttemptAt ?? 0)
       oracle.check('L2', ageMs <= 1.1 * plan.sweepMs + 2_000, () => `the last sweep of ${job} is ${ageMs} ms old`)
@@ -165,7 +181,11 @@ export class Calm {
     for (const { holder, job, key } of db.ledger.values()) {
       if (holder === null || !this.jobs.includes(job)) continue
       const beatMs = nowMs - (db.workers.get(holder)?.beatAt ?? 0)
-      oracle.check('L5', beatMs <= plan.leaseMs + 2_000, () => `${job} ${key} is still held by one that is dead since ${beatMs} ms`)
+      oracle.check(
+        'L5',
+        beatMs <= plan.leaseMs + 2_000,
+        () => `${job} ${key} is still held by one that is dead since ${beatMs} ms`,
+      )
     }
     this.#world.tally.check('L5')
   }

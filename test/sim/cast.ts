@@ -45,9 +45,17 @@ export interface Part {
   readonly sql: SqlQuery
 }
 
-const plain = { many: false, versioned: false, timed: false, transacts: true, input: false, uniqueUntil: 'start' } as const
+const plain = {
+  many: false,
+  versioned: false,
+  timed: false,
+  transacts: true,
+  input: false,
+  uniqueUntil: 'start',
+} as const
 const key = (value: unknown, text: string, odd = false) => ({ value, text, odd })
-const numbered = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => key(`${prefix}${i}`, `${prefix}${i}`))
+const numbered = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, i) => key(`${prefix}${i}`, `${prefix}${i}`))
 
 export const ship: Part = {
   ...plain,

@@ -1,7 +1,8 @@
 // Single losses in calm weather, each with its bound: how soon a row without a hint, a lost queue, a dead worker or a stopped
 // one is made good. Keys are of their own, so that they depend on nothing before.
-import { type Deed, type Part, render, ship } from './cast.ts'
+
 import type { Calm } from './calm.ts'
+import { type Deed, type Part, render, ship } from './cast.ts'
 import type { WriteRow } from './script.ts'
 import { beginningMs } from './sim-process.ts'
 import type { SimWorld } from './world.ts'
@@ -9,14 +10,22 @@ import type { SimWorld } from './world.ts'
 type Examination = (world: SimWorld, calm: Calm) => Promise<void>
 
 /** A new row, written now. */
-function write(world: SimWorld, part: Part, deed: Deed, enqueue: WriteRow['enqueue'], key = keyOf(world, part)): WriteRow['key'] {
+function write(
+  world: SimWorld,
+  part: Part,
+  deed: Deed,
+  enqueue: WriteRow['enqueue'],
+  key = keyOf(world, part),
+): WriteRow['key'] {
   void world.user.act({ kind: 'write', atMs: 0, part, key, deed, inMs: null, heldMs: 0, enqueue })
   return key
 }
 
 function keyOf(world: SimWorld, part: Part): WriteRow['key'] {
   const number = 1_000 + world.user.standing.size
-  return part === render ? { value: BigInt(number), text: String(number), odd: false } : { value: `x${number}`, text: `x${number}`, odd: false }
+  return part === render
+    ? { value: BigInt(number), text: String(number), odd: false }
+    : { value: `x${number}`, text: `x${number}`, odd: false }
 }
 
 const ableTo = ({ fleet }: SimWorld, part: Part) => fleet.working().some(({ jobs }) => jobs.includes(part.name))
@@ -55,7 +64,11 @@ const changed: Examination = async (world) => {
   await within(world, 1_000, () => world.user.generationOf(render.name, key.text) === 2)
   await within(world, 8_000, () => !oracle.isRunning(render.name, key.text))
   // Not more than a second and a half after the first run: a sweep would be later in most histories.
-  const again = await within(world, 2_500, () => isDone(world, render, key.text) && oracle.effects(render.name, key.text, 2) === 1)
+  const again = await within(
+    world,
+    2_500,
+    () => isDone(world, render, key.text) && oracle.effects(render.name, key.text, 2) === 1,
+  )
   oracle.check('L3', again, () => 'a row that was enqueued while it ran waits for a sweep')
 }
 
@@ -73,7 +86,9 @@ const lost: Examination = async (world) => {
   world.trace.tell('CALM', wipes ? 'the queue is wiped' : 'the queue is rolled back')
   if (wipes) server.queue.wipe()
   else server.queue.restore(copy)
-  const noticed = await within(world, 2_500, () => told.some(({ event, atMs }) => event === 'queue.lost' && atMs >= since))
+  const noticed = await within(world, 2_500, () =>
+    told.some(({ event, atMs }) => event === 'queue.lost' && atMs >= since),
+  )
   oracle.check('L4', noticed, () => `nobody noticed in 2.5 s that the queue was ${wipes ? 'wiped' : 'rolled back'}`)
   const back = await within(world, 3_000, () => isDone(world, ship, key))
   oracle.check('L4', back, () => 'a row did not run within 3 s after the loss was noticed')
@@ -140,8 +155,16 @@ const many: Examination = async (world) => {
     }
     return keys.every((key) => isDone(world, ship, key))
   })
-  oracle.check('L6', all, () => `of ${count} rows ${keys.filter((key) => isDone(world, ship, key)).length} are done after ${boundMs} ms`)
-  oracle.check('L2', oldest <= 1.1 * plan.sweepMs + 2_500, () => `the last sweep was ${oldest} ms old while all slots were busy`)
+  oracle.check(
+    'L6',
+    all,
+    () => `of ${count} rows ${keys.filter((key) => isDone(world, ship, key)).length} are done after ${boundMs} ms`,
+  )
+  oracle.check(
+    'L2',
+    oldest <= 1.1 * plan.sweepMs + 2_500,
+    () => `the last sweep was ${oldest} ms old while all slots were busy`,
+  )
 }
 
 export const examinations: readonly Examination[] = [unhinted, changed, lost, many, killed, stopped]

@@ -84,7 +84,11 @@ export class Fleet {
     const process = new SimProcess(name, kernel, seededRandom(plan.seed * 1_000 + number), skew)
     trace.tell(name, 'begins', () => jobs.join(' '))
     const app = compose<AppTx>(
-      { store: wiredStore(process, this.#around.store(), this.#around.ways), queue: this.#queue(process), lease: plan.leaseMs },
+      {
+        store: wiredStore(process, this.#around.store(), this.#around.ways),
+        queue: this.#queue(process),
+        lease: plan.leaseMs,
+      },
       { clock: process.clock, random: process.random },
     )
     app.on('*', (detail, event) => this.#around.told(process, event, detail as never))
@@ -134,7 +138,12 @@ export class Fleet {
   #handler(process: SimProcess, job: string, declared: ReadonlyMap<string, Declared>): Handler {
     const part = cast.find(({ name }) => name === job) as Part
     const bound = declared.get(job) as Declared
-    const run = handlerOf(this.#around.stage(), process, part, codecs.get(job) as NonNullable<ReturnType<typeof keyCodec>>)
+    const run = handlerOf(
+      this.#around.stage(),
+      process,
+      part,
+      codecs.get(job) as NonNullable<ReturnType<typeof keyCodec>>,
+    )
     return part.many ? bound.handleMany(run, { batch: 4 }) : bound.handle(run)
   }
 }

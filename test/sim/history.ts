@@ -1,14 +1,14 @@
 // One history from its seed: a storm in which nothing wrong may happen, then calm in which everything must come right: a part
 // of the fleet survives, all work is done, the queue falls silent, and a few last tests of how fast it heals.
 import { Calm } from './calm.ts'
+import { calm as noFaults } from './network.ts'
+import type { Violation } from './oracle.ts'
 import { type Plan, planOf } from './plan.ts'
 import { seededRandom } from './process.ts'
 import { type Action, scriptOf } from './script.ts'
 import { Storm } from './storm.ts'
 import type { Counts } from './tally.ts'
-import { calm as noFaults } from './network.ts'
 import { SimWorld } from './world.ts'
-import type { Violation } from './oracle.ts'
 
 export interface HistoryOptions {
   /** Lines of its story to keep. Defaults to none. */

@@ -4,8 +4,8 @@ import { backoffMs, type RetryPolicy } from '../../src/job/outcome.ts'
 import type { Claim, TakeAnswer } from '../../src/store/ledger.ts'
 import { type Deed, finishing, type Part, partOf } from './cast.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
-import type { LedgerRow, MarkRow, SweepRow } from './store/schema.ts'
 import type { Change } from './store/engine.ts'
+import type { LedgerRow, MarkRow, SweepRow } from './store/schema.ts'
 import type { InvariantName, Tally } from './tally.ts'
 import type { Trace } from './trace.ts'
 import type { StoreEar } from './wired-store.ts'
@@ -148,7 +148,9 @@ export class Oracle implements StoreEar {
     this.#around.trace.tell(process.name, 'start', () => `${job} ${key}`)
     const grant = this.#grantsOf(process).get(id(job, key))
     this.check('S2', grant?.checked?.pending === true, () =>
-      grant?.checked ? `${which()}, which was not pending at its check` : `${which()} without a take and a check after it`,
+      grant?.checked
+        ? `${which()}, which was not pending at its check`
+        : `${which()} without a take and a check after it`,
     )
     this.check('S5', grant?.started === false, () => `${which()} a second time under one take`)
     if (this.#paused.has(job))
@@ -217,12 +219,18 @@ export class Oracle implements StoreEar {
     const held = before?.holder ?? null
     const holds = after?.holder ?? null
     if (held !== null && (held !== holds || before?.take !== after?.take)) {
-      this.#assert('S2', holds === null || statement === 'restart', () => `${job} ${key} is taken from ${held} by ${holds}`)
+      this.#assert(
+        'S2',
+        holds === null || statement === 'restart',
+        () => `${job} ${key} is taken from ${held} by ${holds}`,
+      )
       const started = this.#claims.delete(`${held}/${before?.take}`)
       const settled = statement === 'ledger.settle' || statement === 'transaction'
       // Given back, freed, or ended by the store's own fault: nobody's failure.
       const nobodys = !settled || (after?.state === 'retrying' && after.failures === before?.failures)
       if (started && nobodys) story.excused++
+      // L9: ended by a store that was away, and not counted.
+      if (started && nobodys && settled) this.#around.tally.check('L9')
     }
     if (statement === 'restart') return
     if (holds !== null && held === null && before?.retryAt) {
@@ -232,6 +240,11 @@ export class Oracle implements StoreEar {
     if (!after || statement === 'inspector.release' || statement === 'ledger.clear') {
       // Done, new work, or made new by a person.
       story.since = holds === null ? 0 : story.since
+      story.excused = 0
+    }
+    if (after?.version && before?.version && after.version !== before.version) {
+      // The first outcome of a new version, which nobody had to clear.
+      story.since = 1
       story.excused = 0
     }
     if (after && before && after.failures > before.failures) this.#failed(before, after, nowMs)
@@ -247,11 +260,19 @@ export class Oracle implements StoreEar {
     // one that writes over a connection of its own may fail by itself.
     if (!part.many && part.transacts && (deed === 'ok' || deed === 'slow'))
       this.check('L9', false, () => `healthy ${job} ${key} has failed: ${after.error?.slice(0, 200)}`)
-    this.check('S5', failures === before.failures + 1, () => `${job} ${key} has ${failures} failures after ${before.failures}`)
+    this.check(
+      'S5',
+      failures === before.failures + 1,
+      () => `${job} ${key} has ${failures} failures after ${before.failures}`,
+    )
     const least = backoffMs(policy, failures, { float: () => 0 })
     const wait = (after.retryAt ?? nowMs) - nowMs
     if (after.state === 'retrying' && after.error?.startsWith('It ran and returned') !== true)
-      this.check('S7', wait >= least - 1, () => `${job} ${key} waits ${wait} ms after failure ${failures}, not ${least}`)
+      this.check(
+        'S7',
+        wait >= least - 1,
+        () => `${job} ${key} waits ${wait} ms after failure ${failures}, not ${least}`,
+      )
   }
 
   #effect(effect: string): void {
@@ -275,7 +296,11 @@ export class Oracle implements StoreEar {
     if (!after?.holder || after.holder === before?.holder || statement === 'restart') return
     const nowMs = beginningMs + this.#around.now()
     const free = !before?.holder || (before.until ?? 0) <= nowMs
-    this.check('S10', (free || after.holder === before?.holder) && after.term > (before?.term ?? 0), () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`)
+    this.check(
+      'S10',
+      (free || after.holder === before?.holder) && after.term > (before?.term ?? 0),
+      () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`,
+    )
   }
 
   /** Effects so far of one generation of a key. */

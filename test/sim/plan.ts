@@ -91,7 +91,9 @@ export function planOf(seed: number, random: Random): Plan {
   const leaseMs = draw.of([3_000, 3_000, 6_000, 15_000])
   const chosen = kinds.filter(() => draw.chance(0.35))
   const blows = chosen
-    .flatMap((kind) => Array.from({ length: draw.whole(1, kind === 'crash' ? 5 : 3) }, () => blow(draw, kind, stormMs, leaseMs)))
+    .flatMap((kind) =>
+      Array.from({ length: draw.whole(1, kind === 'crash' ? 5 : 3) }, () => blow(draw, kind, stormMs, leaseMs)),
+    )
     .sort((a, b) => a.atMs - b.atMs)
   const likely = () => (draw.chance(0.35) ? draw.of([0.002, 0.01, 0.04]) : 0)
   return {

@@ -1,7 +1,8 @@
 // The time in which everything goes wrong that the plan names.
-import type { Blow } from './plan.ts'
+
 import { jobSets, partOf } from './cast.ts'
 import type { Member } from './fleet.ts'
+import type { Blow } from './plan.ts'
 import type { SimWorld } from './world.ts'
 
 /** How often the store's log is written to disk by itself: what is asynchronous is lost if it crashes before. */
@@ -48,7 +49,8 @@ export class Storm {
       freeze: () => this.#freeze(blow),
       deploy: () => void this.#deploy(),
       wipe: () => this.#onQueue('queue wiped', (queue) => queue.wipe()),
-      'lose some': () => this.#onQueue('queue partly deleted', (queue) => queue.lose(() => this.#world.draw.chance(0.5))),
+      'lose some': () =>
+        this.#onQueue('queue partly deleted', (queue) => queue.lose(() => this.#world.draw.chance(0.5))),
       'roll back': () => this.#rollBack(blow),
       garbage: () => this.#inject('garbage in the queue', garbage),
       foreign: () => this.#inject('foreign hints in the queue', foreign),
@@ -101,7 +103,10 @@ export class Storm {
     member.process.kill()
   }
 
-  #onQueue(name: 'queue wiped' | 'queue partly deleted', act: (queue: NonNullable<SimWorld['server']>['queue']) => void): void {
+  #onQueue(
+    name: 'queue wiped' | 'queue partly deleted',
+    act: (queue: NonNullable<SimWorld['server']>['queue']) => void,
+  ): void {
     const { server, tally } = this.#world
     if (!server) return
     tally.fault(name)
@@ -120,15 +125,20 @@ export class Storm {
     })
   }
 
-  #inject(name: 'garbage in the queue' | 'foreign hints in the queue', hints: readonly { job: string; key: string }[]): void {
+  #inject(
+    name: 'garbage in the queue' | 'foreign hints in the queue',
+    hints: readonly { job: string; key: string }[],
+  ): void {
     const { server, tally, oracle, draw, user } = this.#world
     if (!server) return
     tally.fault(name)
     // Hints of keys that are there, too, without a reason: whatever they are, the run re-reads the truth.
-    const known = [...user.standing.keys()].filter(() => draw.chance(0.5)).map((id) => {
-      const [job, key] = id.split('\u0000') as [string, string]
-      return { job, key }
-    })
+    const known = [...user.standing.keys()]
+      .filter(() => draw.chance(0.5))
+      .map((id) => {
+        const [job, key] = id.split('\u0000') as [string, string]
+        return { job, key }
+      })
     oracle.tampered(known)
     oracle.tampered(hints, { foreign: true })
     this.#world.injected += known.length + hints.length

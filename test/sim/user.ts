@@ -46,6 +46,10 @@ export class User {
   /** Actions that are not done yet. */
   busy = 0
   readonly #around: UserSurroundings
+  /** The last generation of each key that was committed: a row that was removed begins anew, its generations do not. */
+  readonly #written = new Map<string, number>()
+  /** By key, the last act on it. */
+  readonly #last = new Map<string, Promise<void>>()
   readonly #web: Member
 
   constructor(around: UserSurroundings) {
@@ -56,14 +60,17 @@ export class User {
   play(actions: readonly Action[]): void {
     for (const action of actions) {
       this.busy++
-      this.#around.kernel.after(action.atMs, () => void this.#do(action).finally(() => this.busy--))
+      this.#around.kernel.after(action.atMs, () => void this.act(action).finally(() => this.busy--))
     }
   }
 
-  /** Does one action now. */
+  /** Does one action now; those of one key one after the other, so that faults do not change what comes of them. */
   act(action: Action): Promise<void> {
+    const id = action.kind === 'intent' ? action.id : `${action.part.name} ${action.key.text}`
     this.busy++
-    return this.#do(action).finally(() => this.busy--)
+    const done = (this.#last.get(id) ?? Promise.resolve()).then(() => this.#do(action)).finally(() => this.busy--)
+    this.#last.set(id, done)
+    return done
   }
 
   /** What a person asks of the application, until it is done. */
@@ -100,12 +107,12 @@ export class User {
     }
     await this.#untilDone(action, async (tx) => {
       const before = await tx.lock(part.table, key.text)
-      const known = this.standing.get(`${part.name}\u0000${key.text}`)
-      const generation = Math.max(Number(before?.generation ?? 0), known?.generation ?? 0) + 1
+      const id = `${part.name}\u0000${key.text}`
+      const generation = Math.max(Number(before?.generation ?? 0), this.#written.get(id) ?? 0) + 1
       const dueMs = beginningMs + kernel.now() + (inMs ?? 0)
       const row: AppRow = { state: 'pending', generation, runAtMs: inMs === null ? null : dueMs }
       // From now on the key is known: its handler may start in the moment of the commit.
-      if (!known) this.#note(part.name, key.text, { deed, generation, removed: false, dueMs })
+      if (!this.standing.has(id)) this.#note(part.name, key.text, { deed, generation, removed: false, dueMs })
       await tx.put(part.table, key.text, row)
       if (heldMs > 0) {
         await kernel.passed(heldMs)
@@ -113,6 +120,7 @@ export class User {
       }
       if (this.#around.oracle().isRunning(part.name, key.text)) tally.fault('row changed while its handler ran')
       await tx.commit()
+      this.#written.set(id, generation)
       this.#note(part.name, key.text, { deed, generation, removed: false, dueMs })
     })
     if (action.enqueue === 'after') this.#enqueue(action)
@@ -175,7 +183,9 @@ export class User {
 
   #enqueue({ part, key }: WriteRow): void {
     const { chance, fleet } = this.#around
-    const workers = fleet().working().filter(({ process }) => process.state === 'up')
+    const workers = fleet()
+      .working()
+      .filter(({ process }) => process.state === 'up')
     const own = chance.float() < 0.7 ? undefined : workers[Math.floor(chance.float() * workers.length)]
     const member = own ?? this.#web
     void member.declared

@@ -3,7 +3,7 @@ import type { StoreDriver } from '../../src/backends/driver.ts'
 import { RegrowError } from '../../src/base/errors.ts'
 import type { Job } from '../../src/job/job.ts'
 import type { Store } from '../../src/store/store.ts'
-import { WireError, type Network } from './network.ts'
+import { type Network, WireError } from './network.ts'
 import type { SimProcess } from './sim-process.ts'
 import type { AppTx } from './store/database.ts'
 
@@ -138,7 +138,12 @@ const isAway = (error: unknown) => error instanceof WireError || (error as { cod
 
 /** As the Postgres backend tells it: the connection broke, and that is nobody's failure. */
 const away = (cause: unknown) =>
-  new RegrowError('store_away', `The store went away during a transaction: ${(cause as Error).message}`, 'Try again.', cause)
+  new RegrowError(
+    'store_away',
+    `The store went away during a transaction: ${(cause as Error).message}`,
+    'Try again.',
+    cause,
+  )
 
 const words = (args: readonly unknown[]) =>
   args

@@ -39,8 +39,8 @@ export class SimWorld {
   readonly draw: Draw
   /** Events of the queue: lost, healed, down, up. */
   readonly told: Told[] = []
-  /** When the last push was sent that reached the server. */
-  lastPushMs = 0
+  /** By job, when the last push was sent that reached the server. */
+  readonly lastPushMs = new Map<string, number>()
   readonly #tries = new Map<string, number>()
   #effects = 0
 
@@ -111,7 +111,7 @@ export class SimWorld {
       full: false,
       waiting,
       pushed: (hints, sentAt) => {
-        this.lastPushMs = Math.max(this.lastPushMs, sentAt)
+        for (const { job } of hints) this.lastPushMs.set(job, Math.max(this.lastPushMs.get(job) ?? 0, sentAt))
         this.oracle.pushed(hints)
         this.#checkBounds(queue)
       },
@@ -129,7 +129,8 @@ export class SimWorld {
         const count = due.filter((hint) => hint.job === job && hint.fresh === fresh).length
         if (count >= maxHints) this.tally.fault('queue too small')
         const most = maxHints + this.injected + (this.plan.bounds.maxDelayed ?? 0)
-        if (count > 0) this.oracle.check('S11', count <= most, () => `${count} due hints of ${job}, ${most} are allowed`)
+        if (count > 0)
+          this.oracle.check('S11', count <= most, () => `${count} due hints of ${job}, ${most} are allowed`)
       }
   }
 

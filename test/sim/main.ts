@@ -1,0 +1,120 @@
+// `npm run sim -- --seeds 10000`: many histories on all cores. `--seed N` plays one, with `--trace` it tells its story.
+import { type ChildProcess, fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { history } from './history.ts'
+import { Report } from './report.ts'
+import { judge, type Verdict } from './verdict.ts'
+
+interface Flags {
+  readonly seeds: number
+  readonly from: number
+  /** Played alone; undefined: many. */
+  readonly seed: number | undefined
+  readonly trace: boolean
+  readonly processes: number
+}
+
+const progressMs = 5_000
+/** A history that does not end is a bug of the simulator; nobody waits for it. */
+const silentMs = 120_000
+const storyLines = 60
+
+function readFlags(): Flags {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '1000' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      processes: { type: 'string', default: String(availableParallelism()) },
+    },
+  })
+  const whole = (name: string, text: string) => {
+    const value = Number(text)
+    if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is ${text}; expected a whole number from 1`)
+    return value
+  }
+  return {
+    seeds: whole('seeds', values.seeds),
+    from: whole('from', values.from),
+    seed: values.seed === undefined ? undefined : whole('seed', values.seed),
+    trace: values.trace,
+    processes: whole('processes', values.processes),
+  }
+}
+
+/** One seed, with its story. */
+async function one(seed: number, trace: boolean): Promise<boolean> {
+  const { story, violations, hash, virtualMs, steps } = await history(seed, { keep: trace ? 1_000_000 : storyLines })
+  if (trace || violations.length > 0) console.log(story.join('\n'))
+  const { wrong } = await judge(seed)
+  for (const what of wrong) console.log(`seed ${seed}: ${what}`)
+  console.log(
+    `seed ${seed}: ${(virtualMs / 1_000).toFixed(1)} s, ${steps} events, hash ${hash}, violations ${wrong.length}`,
+  )
+  return wrong.length === 0
+}
+
+/** Many seeds, shared out among processes. */
+async function many({ seeds, from, processes }: Flags): Promise<boolean> {
+  const report = new Report(seeds)
+  console.log(`simulating ${seeds} histories, seeds ${from} to ${from + seeds - 1}, in ${processes} processes`)
+  const line = setInterval(() => console.log(report.progress()), progressMs)
+  const shares = Array.from({ length: processes }, (_, i) =>
+    share(
+      Array.from({ length: seeds }, (_, n) => from + n).filter((seed) => seed % processes === i),
+      (verdict) => {
+        report.add(verdict)
+        for (const what of verdict.wrong) console.log(`seed ${verdict.seed}: ${what}`)
+      },
+    ),
+  )
+  const ended = await Promise.allSettled(shares)
+  clearInterval(line)
+  const broken = ended.flatMap((each) => (each.status === 'rejected' ? [String((each.reason as Error).message)] : []))
+  const idle = report.idle()
+  for (const text of [...report.lines(), ...idle, ...broken]) console.log(text)
+  for (const { seed } of report.wrong.slice(0, 10)) console.log(`  npm run sim -- --seed ${seed} --trace`)
+  return report.wrong.length + idle.length + broken.length === 0
+}
+
+function share(seeds: readonly number[], heard: (verdict: Verdict) => void): Promise<void> {
+  if (seeds.length === 0) return Promise.resolve()
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['--child'], { execArgv: process.execArgv })
+  return new Promise((resolve, reject) => {
+    let left = seeds.length
+    const watch = () => setTimeout(() => child.kill('SIGKILL'), silentMs)
+    let watching = watch()
+    child.on('message', (verdict: Verdict) => {
+      clearTimeout(watching)
+      watching = watch()
+      left--
+      heard(verdict)
+    })
+    child.on('exit', (code) => {
+      clearTimeout(watching)
+      if (left === 0) resolve()
+      else reject(new Error(`a process of the simulator ended with ${code}, ${left} histories short`))
+    })
+    child.send(seeds)
+  })
+}
+
+/** In a process of its own: judges the seeds it is sent. */
+function child(): void {
+  process.once('message', (seeds: readonly number[]) => {
+    void (async () => {
+      for (const seed of seeds) process.send?.(await judge(seed))
+      process.disconnect()
+    })()
+  })
+}
+
+if (process.argv.includes('--child')) child()
+else {
+  const flags = readFlags()
+  const well = flags.seed === undefined ? await many(flags) : await one(flags.seed, flags.trace)
+  process.exitCode = well ? 0 : 1
+}
