@@ -19,19 +19,7 @@ import { simWorkers } from './workers.ts'
 
 export type { AppRow, AppTx } from './app-tx.ts'
 export type { Change } from './engine.ts'
-export type {
-  AuditRow,
-  HealRow,
-  IntentRow,
-  LedgerRow,
-  MarkRow,
-  PauseRow,
-  PulseRow,
-  SweepRow,
-  WorkerRow,
-} from './schema.ts'
 export type { ModelQuery } from './source.ts'
-export type { Row } from './table.ts'
 
 /** A database in memory: regrow's tables, the application's, and the sessions on them. */
 export class SimDatabase {
