@@ -1,20 +1,24 @@
 // One history from its seed: a storm in which nothing wrong may happen, then calm in which everything must come right: a part
 // of the fleet survives, all work is done, the queue falls silent, and a few last tests of how fast it heals.
+import type { PGlite } from '@electric-sql/pglite'
 import { Calm } from './calm.ts'
 import { calm as noFaults } from './network.ts'
 import type { Violation } from './oracle.ts'
+import { PgliteTruth } from './pglite-truth.ts'
 import { type Plan, planOf } from './plan.ts'
 import { seededRandom } from './process.ts'
 import { type Action, scriptOf } from './script.ts'
 import { Storm } from './storm.ts'
 import type { Counts } from './tally.ts'
-import { SimWorld } from './world.ts'
+import { kernelOf, SimWorld } from './world.ts'
 
 export interface HistoryOptions {
   /** Lines of its story to keep. Defaults to none. */
   readonly keep?: number
   /** The same users and fleet, and no faults. Defaults to false. */
   readonly faultless?: boolean
+  /** Plays on the SQL of the store in this PGlite instead of on the model. */
+  readonly pglite?: PGlite
 }
 
 export interface Told {
@@ -31,16 +35,22 @@ export interface Told {
   readonly story: readonly string[]
 }
 
-export async function history(seed: number, { keep = 0, faultless = false }: HistoryOptions = {}): Promise<Told> {
+export async function history(seed: number, options: HistoryOptions = {}): Promise<Told> {
+  const { keep = 0, faultless = false, pglite } = options
   const drawn = planOf(seed, seededRandom(seed))
   const plan: Plan = faultless ? { ...drawn, blows: [], weather: noFaults } : drawn
-  return play(plan, scriptOf(seededRandom(seed * 7 + 3), plan.stormMs), keep)
+  const script = scriptOf(seededRandom(seed * 7 + 3), plan.stormMs)
+  if (!pglite) return play(new SimWorld(plan, keep), script)
+  const kernel = kernelOf(plan)
+  return play(new SimWorld(plan, keep, kernel, await PgliteTruth.begin(pglite, kernel)), script.map(inOneConnection))
 }
 
-/** Plays a script against a plan. */
-export async function play(plan: Plan, script: readonly Action[], keep = 0): Promise<Told> {
-  const world = new SimWorld(plan, keep)
-  const { kernel, oracle, trace, fleet, user, tally } = world
+/** A transaction of regrow's that stays open would hold the only connection. */
+const inOneConnection = (action: Action): Action => (action.kind === 'intent' ? { ...action, heldMs: 0 } : action)
+
+/** Plays a script in a world, against its plan. */
+export async function play(world: SimWorld, script: readonly Action[]): Promise<Told> {
+  const { plan, kernel, oracle, trace, fleet, user, tally } = world
   const broken = () => oracle.violations.length > 0
   for (const jobs of plan.fleet) fleet.start(jobs)
   const storm = new Storm(world)

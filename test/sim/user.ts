@@ -8,12 +8,10 @@ import type { Network } from './network.ts'
 import type { Oracle } from './oracle.ts'
 import type { Action, RecordIntent, RemoveRow, WriteRow } from './script.ts'
 import { beginningMs } from './sim-process.ts'
-import type { AppRow, AppTx } from './store/database.ts'
+import type { AppRow } from './store/database.ts'
 import type { Tally } from './tally.ts'
 import type { Trace } from './trace.ts'
-
-/** A transaction of the application's own. */
-export type OwnTx = AppTx & { commit(): Promise<void> }
+import type { OwnTx } from './truth.ts'
 
 export interface UserSurroundings {
   readonly kernel: Kernel

@@ -14,6 +14,7 @@ import { beginningMs, type SimProcess } from './sim-process.ts'
 import { SimDatabase } from './store/database.ts'
 import { Tally } from './tally.ts'
 import { Trace } from './trace.ts'
+import type { Truth } from './truth.ts'
 import { User } from './user.ts'
 import type { QueueServer } from './wired-queue.ts'
 
@@ -31,7 +32,7 @@ export class SimWorld {
   readonly tally = new Tally()
   readonly trace: Trace
   readonly network: Network
-  readonly db: SimDatabase
+  readonly db: Truth
   readonly server: QueueServer | undefined
   readonly oracle: Oracle
   readonly fleet: Fleet
@@ -44,16 +45,17 @@ export class SimWorld {
   readonly #tries = new Map<string, number>()
   #effects = 0
 
-  /** `keep`: lines of the story to keep. */
-  constructor(plan: Plan, keep: number) {
-    const random = (stream: number): Random => seededRandom(plan.seed * 16 + stream)
+  /** `keep`: lines of the story to keep. `truth`: its database, in the time of its kernel; left out, the model. */
+  constructor(plan: Plan, keep: number, kernel = kernelOf(plan), truth?: Truth) {
+    const random = (stream: number): Random => streamOf(plan, stream)
     this.plan = plan
-    this.kernel = new Kernel(random(1))
-    const { kernel, tally } = this
+    this.kernel = kernel
+    const { tally } = this
     this.trace = new Trace(kernel.now, keep)
     this.network = new Network(kernel, random(2), tally, this.trace)
     this.draw = new Draw(random(3))
-    this.db = new SimDatabase(() => beginningMs + kernel.now(), modelQueries)
+    this.db =
+      truth ?? Object.assign(new SimDatabase(() => beginningMs + kernel.now(), modelQueries), { oneConnection: false })
     this.server = plan.sharedQueue ? this.#server() : undefined
     const deedOf = (job: string, key: string) => this.user.deedOf(job, key)
     this.oracle = new Oracle({
@@ -71,7 +73,12 @@ export class SimWorld {
       tally,
       trace: this.trace,
       store: () => this.db.store(),
-      ways: { network: this.network, ear: this.oracle, kill: (tx) => this.db.kill(tx), oneConnection: false },
+      ways: {
+        network: this.network,
+        ear: this.oracle,
+        kill: (tx) => this.db.kill(tx),
+        oneConnection: this.db.oneConnection,
+      },
       server: this.server,
       stage: () => this.#stage(),
       told: (process, event, detail) => {
@@ -184,6 +191,12 @@ export class SimWorld {
     }
   }
 }
+
+/** Chance for one purpose, so that what one part draws does not change what another gets. */
+const streamOf = ({ seed }: Plan, stream: number): Random => seededRandom(seed * 16 + stream)
+
+/** The time of a history, before its world is there. */
+export const kernelOf = (plan: Plan): Kernel => new Kernel(streamOf(plan, 1))
 
 function eventText(detail: unknown): string {
   return JSON.stringify(detail, (_, value: unknown) => (value instanceof Error ? value.message : value)).slice(0, 300)

@@ -1,0 +1,286 @@
+// Histories on the real SQL: the store's statements run in a PGlite whose clock is the kernel's. No virtual time passes while
+// one runs. After each that writes, all tables are read, so that the oracle sees the same changes as in the model.
+import { PGlite } from '@electric-sql/pglite'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { keyCodec } from '../../src/job/key.ts'
+import type { Store } from '../../src/store/store.ts'
+import { cast } from './cast.ts'
+import type { Kernel } from './kernel.ts'
+import { beginningMs } from './sim-process.ts'
+import type { AppRow, AppTx, Change } from './store/database.ts'
+import type { IntentRow, LedgerRow, PauseRow, SweepRow, WorkerRow } from './store/schema.ts'
+import type { OwnTx, Truth } from './truth.ts'
+
+type Query = (text: string, params?: unknown[]) => Promise<{ rows: unknown[] }>
+type Row = Record<string, unknown>
+
+const sqlTypes = { text: 'text collate "C"', int: 'int', bigint: 'bigint', uuid: 'uuid' } as const
+
+/** The application's tables: key columns of the job's types, and the rest as JSON. */
+const appTables = [
+  ...cast.filter(({ input }) => !input).map(({ table, key }) => ({ table, codec: keyCodec(key) })),
+  { table: 'effects', codec: keyCodec('text') },
+].map(({ table, codec }) => ({
+  table,
+  codec,
+  columns: codec.columns.map(({ name, type }) => ({ name: name ?? 'id', type })),
+}))
+
+const ownTables = ['ledger', 'workers', 'sweeps', 'marks', 'pauses', 'intents'] as const
+const idOf: Record<(typeof ownTables)[number], (row: Row) => string> = {
+  ledger: (row) => `${row.job}\u0000${row.key}`,
+  workers: (row) => String(row.id),
+  sweeps: (row) => String(row.job),
+  marks: (row) => String(row.queue),
+  pauses: (row) => String(row.job),
+  intents: (row) => String(row.id),
+}
+
+/** Calls that change nothing. */
+const reads = /^(source|inspector|audits\.page|ledger\.standing|pauses\.list|outdated)/
+
+/** A PGlite with regrow's schema and the application's tables; one for many histories. */
+export async function openPglite(): Promise<PGlite> {
+  const db = new PGlite()
+  const { store } = await pglite(db).open({ clock: immediate, leaseMs: 15_000 })
+  await store.migrate()
+  await store.prepare({ migrate: false })
+  await db.exec(`
+    create or replace function regrow.clock() returns timestamptz language sql volatile as $$
+      select to_timestamp(current_setting('sim.now')::float8 / 1000)
+    $$;
+    ${appTables
+      .map(({ table, columns }) => {
+        const keys = columns.map(({ name, type }) => `${name} ${sqlTypes[type]}`).join(', ')
+        return `create table ${table} (${keys}, row jsonb not null, primary key (${columns.map(({ name }) => name).join(', ')}));`
+      })
+      .join('\n')}`)
+  return db
+}
+
+/** PGlite answers in the present turn of the event loop: nobody has to be waited for. */
+const immediate = {
+  now: () => 0,
+  wall: () => beginningMs,
+  sleep: () => new Promise<void>(() => {}),
+  gather: async () => {},
+}
+
+export class PgliteTruth implements Truth {
+  watch: (change: Change) => void = () => {}
+  readonly oneConnection = true
+  readonly #db: PGlite
+  readonly #kernel: Kernel
+  readonly #real: Store<{ query: Query }>
+  readonly #tables = new Map<string, Map<string, { readonly row: Row; readonly text: string }>>()
+  readonly #views = new Map<string, Map<string, Row>>()
+  #now = -1
+
+  private constructor(db: PGlite, kernel: Kernel, real: Store<{ query: Query }>) {
+    this.#db = db
+    this.#kernel = kernel
+    this.#real = real
+    for (const table of [...ownTables, ...appTables.map(({ table }) => table)]) {
+      this.#tables.set(table, new Map())
+      this.#views.set(table, new Map())
+    }
+  }
+
+  /** An empty database in the time of `kernel`. */
+  static async begin(db: PGlite, kernel: Kernel): Promise<PgliteTruth> {
+    const tables = [...ownTables, 'heals', 'audit'].map((table) => `regrow.${table}`)
+    await db.exec(`
+      truncate ${[...tables, ...appTables.map(({ table }) => table)].join(', ')} restart identity;
+      update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity';
+      select set_config('sim.now', '${beginningMs}', false);`)
+    const { store } = await pglite(db).open({ clock: immediate, leaseMs: 15_000 })
+    return new PgliteTruth(db, kernel, store as unknown as Store<{ query: Query }>)
+  }
+
+  store(): Store<AppTx> {
+    const real = this.#real
+    const port = <T extends object>(name: string, target: T): T =>
+      new Proxy(target, {
+        get: (_, property) => {
+          const value: unknown = Reflect.get(target, property, target)
+          if (typeof value !== 'function') return value
+          const statement = `${name}.${String(property)}`
+          return (...args: unknown[]) => {
+            const tx = args.findIndex((arg) => (arg as { [session]?: unknown } | null | undefined)?.[session])
+            if (tx < 0) return this.#run(statement, () => value.apply(target, args))
+            // A statement of the transaction that is open: whoever asked waits inside it.
+            const given = args.with(tx, (args[tx] as { [session]: unknown })[session])
+            return value.apply(target, given)
+          }
+        },
+      })
+    return {
+      ledger: port('ledger', real.ledger),
+      workers: port('workers', real.workers),
+      sweeps: port('sweeps', real.sweeps),
+      marks: port('marks', real.marks),
+      audits: port('audits', real.audits),
+      intents: port('intents', real.intents),
+      inspector: port('inspector', real.inspector),
+      pauses: port('pauses', real.pauses),
+      source: (job) => port('source', real.source(job)),
+      transaction: (fn) =>
+        this.#run('transaction', () =>
+          real.transaction((tx, own) => {
+            const lent = Object.assign(statements(own.query.bind(own)), { [session]: tx })
+            return fn(lent as never, lent)
+          }),
+        ),
+      outdated: async () => false,
+      prepare: async () => {},
+      migrate: () => real.migrate(),
+      close: async () => {},
+    }
+  }
+
+  /** Its writes are kept until the commit: a transaction that stays open would hold the only connection. */
+  begin(): OwnTx {
+    const writes: ((tx: AppTx) => Promise<void>)[] = []
+    const read = async (table: string, id: string) => this.rows(table).get(id)
+    return {
+      get: read,
+      lock: read,
+      put: async (table, id, row) => void writes.push((tx) => tx.put(table, id, row)),
+      remove: async (table, id) => void writes.push((tx) => tx.remove(table, id)),
+      commit: () =>
+        this.#run('transaction', () =>
+          this.#db.transaction(async (tx) => {
+            for (const write of writes) await write(statements(tx.query.bind(tx) as Query))
+          }),
+        ),
+    }
+  }
+
+  kill(): void {}
+  flush(): void {}
+  restart(): number {
+    return 0
+  }
+
+  get ledger() {
+    return this.#view<LedgerRow>('ledger')
+  }
+  get workers() {
+    return this.#view<WorkerRow>('workers')
+  }
+  get sweeps() {
+    return this.#view<SweepRow>('sweeps')
+  }
+  get pauses() {
+    return this.#view<PauseRow>('pauses')
+  }
+  get intents() {
+    return this.#view<IntentRow>('intents')
+  }
+  rows(table: string): ReadonlyMap<string, AppRow> {
+    return this.#view<AppRow>(table)
+  }
+
+  #view<R>(table: string): ReadonlyMap<string, R> {
+    return this.#views.get(table) as unknown as ReadonlyMap<string, R>
+  }
+
+  /** One call of the store, at the kernel's time; afterwards every change is told. */
+  #run<T>(statement: string, work: () => Promise<T>): Promise<T> {
+    return this.#kernel.during(
+      (async () => {
+        const now = this.#kernel.now()
+        if (now !== this.#now)
+          await this.#db.query(`select set_config('sim.now', $1, false)`, [String(beginningMs + now)])
+        this.#now = now
+        try {
+          return await work()
+        } finally {
+          if (!reads.test(statement)) await this.#refresh(statement)
+        }
+      })(),
+    )
+  }
+
+  async #refresh(statement: string): Promise<void> {
+    const { rows } = await this.#db.query<{ dump: string }>(dump)
+    const found = JSON.parse(rows[0]?.dump as string) as Record<string, Row[]>
+    for (const [table, known] of this.#tables) {
+      const view = this.#views.get(table) as Map<string, Row>
+      const left = new Set(known.keys())
+      for (const each of found[table] ?? []) {
+        const own = (ownTables as readonly string[]).includes(table)
+        const row = own ? camelCased(each) : (each.row as Row)
+        const id = own ? idOf[table as keyof typeof idOf](row) : String(each.id)
+        const text = JSON.stringify(row)
+        const before = known.get(id)
+        left.delete(id)
+        if (before?.text === text) continue
+        known.set(id, { row, text })
+        view.set(id, row)
+        this.watch({ table, id, before: before?.row, after: row, statement })
+      }
+      for (const id of left) {
+        const before = known.get(id)?.row
+        known.delete(id)
+        view.delete(id)
+        this.watch({ table, id, before, after: undefined, statement })
+      }
+    }
+  }
+}
+
+const session = Symbol('the transaction of the store')
+
+/** Every row of every table, in one statement. */
+const dump = `select json_build_object(${[
+  ...ownTables.map((table) => `'${table}', (select coalesce(json_agg(t), '[]') from regrow.${table} t)`),
+  ...appTables.map(({ table, columns }) => {
+    const texts = columns.map(({ name }) => `to_json(${name}::text)::text`)
+    const id = columns.length === 1 ? `${columns[0]?.name}::text` : `'[' || ${texts.join(` || ',' || `)} || ']'`
+    return `'${table}', (select coalesce(json_agg(json_build_object('id', ${id}, 'row', row)), '[]') from ${table})`
+  }),
+].join(', ')})::text as dump`
+
+function statements(query: Query): AppTx {
+  const of = (table: string, id: string) => {
+    const { codec, columns } = appTables.find((each) => each.table === table) as (typeof appTables)[number]
+    const given = columns.map(({ type }, i) => `$${i + 1}::text::${type === 'text' ? 'text' : type}`)
+    const names = columns.map(({ name }) => name)
+    const where = names.map((name, i) => `${name} = ${given[i]}`).join(' and ')
+    return { names: names.join(', '), given: given.join(', '), where, values: codec.split(id) }
+  }
+  const read = async (table: string, id: string, how: string) => {
+    const { where, values } = of(table, id)
+    const { rows } = await query(`select row::text as row from ${table} where ${where} ${how}`, values)
+    const found = rows[0] as { row: string } | undefined
+    return found && (JSON.parse(found.row) as AppRow)
+  }
+  return {
+    get: (table, id) => read(table, id, ''),
+    lock: (table, id) => read(table, id, 'for update'),
+    put: async (table, id, row) => {
+      const { names, given, values } = of(table, id)
+      await query(
+        `insert into ${table} (${names}, row) values (${given}, $${values.length + 1}::text::jsonb)
+         on conflict (${names}) do update set row = excluded.row`,
+        [...values, JSON.stringify(row)],
+      )
+    },
+    remove: async (table, id) => {
+      const { where, values } = of(table, id)
+      await query(`delete from ${table} where ${where}`, values)
+    },
+  }
+}
+
+/** A row with its columns named as the model names them; times in epoch ms. */
+function camelCased(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => {
+      const name = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+      const isTime = /(At|^since|^until)$/.test(name) && typeof value === 'string'
+      return [name, isTime ? Date.parse(value) : value]
+    }),
+  )
+}
