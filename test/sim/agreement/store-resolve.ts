@@ -89,6 +89,18 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     ...resolve({ call: 'inspector.find', job: 'mail', key: keys[0] }, memory),
     ...resolve({ call: 'inspector.drop', job: 'mail', keys }, memory),
   ],
+  'lost in a pass': ({ holder, job, cursor, queue }, memory) => {
+    const asked = { call: 'sweeps.turn', holder, jobs: [job], max: 1 }
+    return [
+      pass(memory, 60_000),
+      call(`a pass of ${job} that came to ${cursor}`, async ({ store }) => {
+        const { turns } = await store.sweeps.turn(holder, [job], 1)
+        return turns[0] ? store.sweeps.advance(holder, turns[0], cursor, 1) : null
+      }),
+      ...resolve({ call: 'lose now', queue }, memory),
+      ...resolve(asked, memory),
+    ]
+  },
   'lost reply': (step, memory) => [
     take(memory, { ...step, suspects: false }),
     call(`beat of ${step.holder} who knows nothing`, ({ store }) =>

@@ -119,8 +119,13 @@ const stories = [
     /** Whether it begins its run before the crash. */
     begins: fc.constantFrom(true, true, false),
   })),
-  ofJob('quarantine', fc.constantFrom('mail', 'big', 'big'), (job) => ({ holder, keys: keysIn(job), version })),
+  ofJob('quarantine', fc.constantFrom('mail', 'big', 'big'), (job) => ({
+    holder,
+    keys: keysIn(job),
+    version: fc.constantFrom('v1', 'v2', 'v2'),
+  })),
   step('quarantine and drop', { holder, keys: keysIn('mail'), recorded: fc.constantFrom(1, 4, 4) }),
+  ofJob('lost in a pass', declared, (job) => ({ holder, cursor: keyIn(job), queue })),
   ofJob('lost reply', declared, (job) => ({ holder, keys: keysIn(job) })),
   ofJob('pause for a while', declared, (job) => ({ holder, keys: keysIn(job), forMs: wait, afterMs: wait })),
 ]
@@ -148,7 +153,7 @@ const sweeping = [
   step('sweeps.turn', {
     holder,
     jobs: fc.uniqueArray(anyJob, { minLength: 1, maxLength: 5 }),
-    max: fc.integer({ min: 1, max: 5 }),
+    max: count.map((n) => n + 1),
   }),
   ofJob('sweeps.advance', declared, (job) => ({
     of: which,
