@@ -3,9 +3,14 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { history } from './history.ts'
+import { type HistoryOptions, history } from './history.ts'
+import { openPglite } from './pglite-truth.ts'
 import { Report } from './report.ts'
 import { judge, type Verdict } from './verdict.ts'
+
+/** The model; or the real SQL, which is some thirty times slower. */
+const stores = ['model', 'pglite'] as const
+type StoreChoice = (typeof stores)[number]
 
 interface Flags {
   readonly seeds: number
@@ -14,6 +19,9 @@ interface Flags {
   readonly seed: number | undefined
   readonly trace: boolean
   readonly processes: number
+  readonly store: StoreChoice
+  /** The first violation ends the run: with a bug planted, that is all there is to know. */
+  readonly untilViolation: boolean
 }
 
 const progressMs = 5_000
@@ -29,6 +37,8 @@ function readFlags(): Flags {
       seed: { type: 'string' },
       trace: { type: 'boolean', default: false },
       processes: { type: 'string', default: String(availableParallelism()) },
+      store: { type: 'string', default: 'model' },
+      'until-violation': { type: 'boolean', default: false },
     },
   })
   const whole = (name: string, text: string) => {
@@ -36,20 +46,30 @@ function readFlags(): Flags {
     if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is ${text}; expected a whole number from 1`)
     return value
   }
+  const store = stores.find((name) => name === values.store)
+  if (!store) throw new Error(`--store is ${values.store}; expected one of: ${stores.join(', ')}`)
   return {
+    store,
     seeds: whole('seeds', values.seeds),
     from: whole('from', values.from),
     seed: values.seed === undefined ? undefined : whole('seed', values.seed),
     trace: values.trace,
     processes: whole('processes', values.processes),
+    untilViolation: values['until-violation'],
   }
 }
 
+async function optionsOf(store: StoreChoice): Promise<HistoryOptions> {
+  return store === 'pglite' ? { pglite: await openPglite() } : {}
+}
+
 /** One seed, with its story. */
-async function one(seed: number, trace: boolean): Promise<boolean> {
-  const { story, violations, hash, virtualMs, steps } = await history(seed, { keep: trace ? 1_000_000 : storyLines })
+async function one(seed: number, trace: boolean, store: StoreChoice): Promise<boolean> {
+  const on = await optionsOf(store)
+  const keep = trace ? 1_000_000 : storyLines
+  const { story, violations, hash, virtualMs, steps } = await history(seed, { keep, ...on })
   if (trace || violations.length > 0) console.log(story.join('\n'))
-  const { wrong } = await judge(seed)
+  const { wrong } = await judge(seed, on)
   for (const what of wrong) console.log(`seed ${seed}: ${what}`)
   console.log(
     `seed ${seed}: ${(virtualMs / 1_000).toFixed(1)} s, ${steps} events, hash ${hash}, violations ${wrong.length}`,
@@ -58,31 +78,45 @@ async function one(seed: number, trace: boolean): Promise<boolean> {
 }
 
 /** Many seeds, shared out among processes. */
-async function many({ seeds, from, processes }: Flags): Promise<boolean> {
-  const report = new Report(seeds)
-  console.log(`simulating ${seeds} histories, seeds ${from} to ${from + seeds - 1}, in ${processes} processes`)
+async function many({ seeds, from, processes, store, untilViolation }: Flags): Promise<boolean> {
+  // A PGlite that nobody can kill loses no commits.
+  const report = new Report(seeds, store === 'pglite' ? ['asynchronous commits lost'] : [])
+  console.log(
+    `simulating ${seeds} histories on ${store === 'pglite' ? 'PGlite' : 'the model'}, seeds ${from} to ${from + seeds - 1}, in ${processes} processes`,
+  )
   const line = setInterval(() => console.log(report.progress()), progressMs)
+  const enough = new AbortController()
   const shares = Array.from({ length: processes }, (_, i) =>
     share(
+      store,
       Array.from({ length: seeds }, (_, n) => from + n).filter((seed) => seed % processes === i),
       (verdict) => {
         report.add(verdict)
         for (const what of verdict.wrong) console.log(`seed ${verdict.seed}: ${what}`)
+        if (untilViolation && verdict.wrong.length > 0) enough.abort()
       },
+      enough.signal,
     ),
   )
   const ended = await Promise.allSettled(shares)
   clearInterval(line)
   const broken = ended.flatMap((each) => (each.status === 'rejected' ? [String((each.reason as Error).message)] : []))
-  const idle = report.idle()
+  const idle = enough.signal.aborted ? [] : report.idle()
   for (const text of [...report.lines(), ...idle, ...broken]) console.log(text)
   for (const { seed } of report.wrong.slice(0, 10)) console.log(`  npm run sim -- --seed ${seed} --trace`)
   return report.wrong.length + idle.length + broken.length === 0
 }
 
-function share(seeds: readonly number[], heard: (verdict: Verdict) => void): Promise<void> {
+/** The histories of one process; `signal` ends it early. */
+function share(
+  store: StoreChoice,
+  seeds: readonly number[],
+  heard: (verdict: Verdict) => void,
+  signal: AbortSignal,
+): Promise<void> {
   if (seeds.length === 0) return Promise.resolve()
-  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['--child'], { execArgv: process.execArgv })
+  const { execArgv } = process
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['--child', store], { execArgv })
   return new Promise((resolve, reject) => {
     let left = seeds.length
     const watch = () => setTimeout(() => child.kill('SIGKILL'), silentMs)
@@ -91,30 +125,35 @@ function share(seeds: readonly number[], heard: (verdict: Verdict) => void): Pro
       clearTimeout(watching)
       watching = watch()
       left--
-      heard(verdict)
+      if (!signal.aborted) heard(verdict)
     })
     child.on('exit', (code) => {
       clearTimeout(watching)
       if (left === 0) resolve()
       else reject(new Error(`a process of the simulator ended with ${code}, ${left} histories short`))
     })
+    signal.addEventListener('abort', () => {
+      left = 0
+      child.kill('SIGKILL')
+    })
     child.send(seeds)
   })
 }
 
 /** In a process of its own: judges the seeds it is sent. */
-function child(): void {
+function child(store: StoreChoice): void {
   process.once('message', (seeds: readonly number[]) => {
     void (async () => {
-      for (const seed of seeds) process.send?.(await judge(seed))
+      const options = await optionsOf(store)
+      for (const seed of seeds) process.send?.(await judge(seed, options))
       process.disconnect()
     })()
   })
 }
 
-if (process.argv.includes('--child')) child()
+if (process.argv[2] === '--child') child(process.argv[3] as StoreChoice)
 else {
   const flags = readFlags()
-  const well = flags.seed === undefined ? await many(flags) : await one(flags.seed, flags.trace)
+  const well = flags.seed === undefined ? await many(flags) : await one(flags.seed, flags.trace, flags.store)
   process.exitCode = well ? 0 : 1
 }
