@@ -1,5 +1,5 @@
 // What a run of the simulator prints: a line while it goes on, and in the end how often everything happened.
-import { type Counts, faultNames, invariantNames, Tally } from './tally.ts'
+import { type Counts, type FaultName, faultNames, invariantNames, Tally } from './tally.ts'
 import type { Verdict } from './verdict.ts'
 
 /** Fewer histories than this are a look at single seeds: that a fault did not fire in them says nothing. */
@@ -8,6 +8,7 @@ const enough = 100
 export class Report {
   readonly #tally = new Tally()
   readonly #wanted: number
+  readonly #impossible: readonly FaultName[]
   readonly #began = performance.now()
   readonly wrong: { readonly seed: number; readonly what: readonly string[] }[] = []
   #done = 0
@@ -15,9 +16,10 @@ export class Report {
   #starts = 0
   #steps = 0
 
-  /** `wanted`: how many histories there will be. */
-  constructor(wanted: number) {
+  /** `wanted`: how many histories there will be; `impossible`: faults that cannot fire in them. */
+  constructor(wanted: number, impossible: readonly FaultName[] = []) {
     this.#wanted = wanted
+    this.#impossible = impossible
   }
 
   add({ seed, wrong, counts, virtualMs, starts, steps }: Verdict): void {
@@ -42,7 +44,7 @@ export class Report {
 
   /** What is wrong with the run itself: a check that could not fail proves nothing. */
   idle(): string[] {
-    return this.#done >= enough ? this.#tally.missing() : []
+    return this.#done >= enough ? this.#tally.missing(this.#impossible) : []
   }
 
   lines(): string[] {
