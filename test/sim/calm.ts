@@ -40,7 +40,7 @@ export class Calm {
       const boundMs = 2 * plan.leaseMs + 1.1 * plan.sweepMs + deadlineMs
       kernel.after(boundMs, () => this.#checkClaims())
     }
-    const unfinished = () => this.#unfinished()
+    const unfinished = () => this.unfinished()
     let next = 0
     const done = await kernel.run(() => {
       if (broken()) return true
@@ -52,7 +52,7 @@ export class Calm {
     }, patienceMs)
     if (broken()) return
     oracle.check('L1', done, () => `not done ${patienceMs} ms after the storm: ${unfinished().slice(0, 6).join('; ')}`)
-    if (done) await this.#quiet(broken)
+    if (done) await this.quiet(broken)
   }
 
   /** A few last tests, each of one thing that must happen soon. */
@@ -100,7 +100,7 @@ export class Calm {
   }
 
   /** What is not yet as it has to be in the end. */
-  #unfinished(): string[] {
+  unfinished(): string[] {
     const { user, db } = this.#world
     const left = [...user.standing].flatMap(([id, standing]) => {
       const [job, key] = id.split('\u0000') as [string, string]
@@ -150,7 +150,7 @@ export class Calm {
   }
 
   /** L1: nothing is pushed and nothing starts for three sweeps; L2: though every sweep was made. */
-  async #quiet(broken: () => boolean): Promise<void> {
+  async quiet(broken: () => boolean): Promise<void> {
     const { kernel, oracle, plan, db, fleet } = this.#world
     // What was sent in the storm and has no answer yet is an error at its deadline, and is tried again then.
     const waits = plan.weather.slow > 0 || fleet.members.some(({ process }) => process.unanswered > 0)

@@ -56,6 +56,11 @@ export interface Call<T> {
 
 export class Network {
   weather: Weather = calm
+  /**
+   * Hears of each port event of a process right before it happens: a request that is sent, a reply that is heard. The process
+   * may die or freeze of it; an error that it returns breaks the call there.
+   */
+  onEvent: ((from: SimProcess, name: string) => Error | undefined) | undefined
   readonly servers: Readonly<Record<ServerName, Server>> = {
     store: { down: false, lives: 0 },
     queue: { down: false, lives: 0 },
@@ -74,61 +79,81 @@ export class Network {
     this.#trace = trace
   }
 
-  call<T>({ from, to, name, work, words, ends, once, heard }: Call<T>): Promise<T> {
+  call<T>(call: Call<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (from.state === 'dead') return
-      const server = this.servers[to]
-      const order = ++this.#sent
-      const { lives } = server
-      this.#trace.tell(from.name, `→ ${name}`, words)
-      const fail = (error: unknown) =>
-        from.hearAfter(this.latency(), () => {
-          this.#trace.tell(from.name, `✗ ${name}`, () => String((error as Error).message))
-          reject(error)
-        })
-      const succeed = (answer: T) =>
-        from.hearAfter(this.latency(), () => {
-          if (server.lives !== lives) return reject(terminated(name))
-          this.#trace.tell(from.name, `← ${name}`, () => shown(answer))
-          heard?.(answer)
-          resolve(answer)
-        })
-      if (this.#strikes('requestLost')) {
-        this.#tally.fault('request lost')
-        fail(terminated(name))
-        return
-      }
-      const silent = this.#strikes('silent')
-      const noAnswer = () => ends && from.hearAfter(patienceMs, () => reject(terminated(name)))
-      if (silent) {
-        this.#tally.fault('answer that never came')
-        from.unanswered++
-        noAnswer()
-        if (this.#chance.float() < 0.5) return
-      }
-      this.#kernel.after(this.#delay(), () => {
-        if (server.down === 'hangs') {
-          from.unanswered++
-          return void noAnswer()
-        }
-        if (server.down === 'refuses') return fail(new WireError('ECONNREFUSED', `connect ECONNREFUSED: ${name}`))
-        if (server.lives !== lives) return fail(terminated(name))
-        this.#noteOrder(`${from.name} ${to}`, order)
-        const replyLost = this.#strikes('replyLost')
-        const twice = !once && this.#strikes('twice')
-        const run = async () => {
-          const answer = await work()
-          if (!twice) return answer
-          this.#tally.fault('request delivered twice')
-          return work()
-        }
-        run().then((answer) => {
-          if (silent) return
-          if (!replyLost) return void succeed(answer)
-          this.#tally.fault('reply lost after the commit')
-          fail(terminated(name))
-        }, fail)
+      if (call.from.state === 'dead') return
+      const broken = this.onEvent?.(call.from, `${call.name} sent`)
+      call.from.hear(() => this.#send(call, broken, resolve, reject))
+    })
+  }
+
+  #send<T>(
+    { from, to, name, work, words, ends, once, heard }: Call<T>,
+    broken: Error | undefined,
+    resolve: (answer: T) => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const server = this.servers[to]
+    const order = ++this.#sent
+    const { lives } = server
+    this.#trace.tell(from.name, `→ ${name}`, words)
+    const fail = (error: unknown) =>
+      this.#hearing(from, name, (ended = error) => {
+        this.#trace.tell(from.name, `✗ ${name}`, () => String((ended as Error).message))
+        reject(ended)
       })
+    const succeed = (answer: T) =>
+      this.#hearing(from, name, (ended) => {
+        if (ended) return reject(ended)
+        if (server.lives !== lives) return reject(terminated(name))
+        this.#trace.tell(from.name, `← ${name}`, () => shown(answer))
+        heard?.(answer)
+        resolve(answer)
+      })
+    if (broken) return void fail(broken)
+    if (this.#strikes('requestLost')) {
+      this.#tally.fault('request lost')
+      fail(terminated(name))
+      return
+    }
+    const silent = this.#strikes('silent')
+    const noAnswer = () => ends && from.hearAfter(patienceMs, () => reject(terminated(name)))
+    if (silent) {
+      this.#tally.fault('answer that never came')
+      from.unanswered++
+      noAnswer()
+      if (this.#chance.float() < 0.5) return
+    }
+    this.#kernel.after(this.#delay(), () => {
+      if (server.down === 'hangs') {
+        from.unanswered++
+        return void noAnswer()
+      }
+      if (server.down === 'refuses') return fail(new WireError('ECONNREFUSED', `connect ECONNREFUSED: ${name}`))
+      if (server.lives !== lives) return fail(terminated(name))
+      this.#noteOrder(`${from.name} ${to}`, order)
+      const replyLost = this.#strikes('replyLost')
+      const twice = !once && this.#strikes('twice')
+      const run = async () => {
+        const answer = await work()
+        if (!twice) return answer
+        this.#tally.fault('request delivered twice')
+        return work()
+      }
+      run().then((answer) => {
+        if (silent) return
+        if (!replyLost) return void succeed(answer)
+        this.#tally.fault('reply lost after the commit')
+        fail(terminated(name))
+      }, fail)
+    })
+  }
+
+  /** A reply reaches its process, if that is not the moment of its end; when it is frozen, later. */
+  #hearing(from: SimProcess, name: string, then: (broken?: Error) => void): void {
+    from.hearAfter(this.latency(), () => {
+      const broken = this.onEvent?.(from, `${name} heard`)
+      from.hear(() => then(broken))
     })
   }
 

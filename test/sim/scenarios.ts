@@ -1,0 +1,169 @@
+// The scenarios of the crash-point sweep: a few acts each, a small fleet, and at most one incident. Short on purpose: each is
+// played once for every port event that its process under test has.
+import { type Act, goesDown, pauses, records, releases, removes, restarts, stops, wipes, writes } from './acts.ts'
+import { bill, mail, type Part, probe, render, ship } from './cast.ts'
+import type { Plan } from './plan.ts'
+
+/** What becomes of the process under test at a port event; `is cut off`: that call of it breaks there. */
+export type Fate = 'dies' | 'freezes' | 'is cut off'
+
+export interface Scenario {
+  readonly name: string
+  readonly parts: readonly Part[]
+  readonly acts: readonly Act[]
+  /** Without a crash all is done so soon. */
+  readonly soonMs: number
+  /** Who goes on when the process under test is dead: one that its supervisor starts, or one that lives beside it. */
+  readonly survivor: 'restarted' | 'beside'
+  readonly fates: readonly Fate[]
+  readonly plan: Partial<Plan>
+}
+
+/** A sweep that comes so late that it cannot be what did the work in time. */
+const rarely = { sweepMs: 20_000 }
+
+function scenario(
+  name: string,
+  parts: readonly Part[],
+  soonMs: number,
+  acts: readonly Act[],
+  more: Partial<Pick<Scenario, 'survivor' | 'fates' | 'plan'>> = {},
+): Scenario {
+  return { name, parts, soonMs, acts, survivor: 'restarted', fates: ['dies'], plan: {}, ...more }
+}
+
+const every: readonly Fate[] = ['dies', 'freezes', 'is cut off']
+
+export const scenarios: readonly Scenario[] = [
+  scenario('a row is written and enqueued', [ship], 1_500, [writes(300, ship, 0, 'ok')], {
+    fates: every,
+    plan: rarely,
+  }),
+  scenario('a row is written and never enqueued', [ship], 5_000, [writes(300, ship, 0, 'ok', { enqueue: 'never' })], {
+    fates: ['dies', 'is cut off'],
+  }),
+  scenario(
+    'a row is enqueued before it is committed',
+    [ship],
+    3_000,
+    [writes(300, ship, 0, 'ok', { enqueue: 'before', heldMs: 600 })],
+    { plan: rarely },
+  ),
+  scenario('a handler fails twice', [ship], 8_000, [writes(300, ship, 0, 'fails twice')], {
+    fates: ['dies', 'is cut off'],
+    plan: rarely,
+  }),
+  scenario('poison goes to quarantine', [ship], 18_000, [writes(300, ship, 0, 'poison')], { plan: rarely }),
+  scenario('an intent is recorded by itself', [mail], 4_000, [records(300, 1, 'ok')], { fates: every, plan: rarely }),
+  scenario(
+    'an intent is recorded in a transaction of the app',
+    [mail],
+    4_000,
+    [records(300, 1, 'ok', { heldMs: 300 })],
+    { fates: every },
+  ),
+  scenario('an intent has a delay', [mail], 5_000, [records(300, 1, 'ok', { inMs: 3_000 })], { plan: rarely }),
+  scenario('an intent asks to be run again', [mail], 5_000, [records(300, 1, 'again')], { plan: rarely }),
+  scenario('a batch of many has one poison among them', [render], 30_000, [
+    writes(300, render, 2, 'ok'),
+    writes(300, render, 3, 'poison'),
+    writes(300, render, 4, 'ok'),
+    writes(300, render, 5, 'fails twice'),
+  ]),
+  scenario('a composite key says when it runs', [bill], 5_000, [writes(300, bill, 1, 'ok', { inMs: 2_500 })], {
+    fates: ['dies', 'freezes'],
+  }),
+  scenario(
+    'a row is written again while its handler runs',
+    [ship],
+    8_000,
+    [writes(300, ship, 0, 'slow'), writes(1_500, ship, 0, 'ok')],
+    { survivor: 'beside', fates: ['dies', 'freezes'], plan: rarely },
+  ),
+  scenario(
+    'a row is removed while its handler runs',
+    [ship],
+    6_000,
+    [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'ok'), removes(1_500, ship, 0)],
+    { survivor: 'beside' },
+  ),
+  scenario(
+    'the version changes during back-off',
+    [ship],
+    6_000,
+    [writes(300, ship, 0, 'poison'), writes(2_000, ship, 0, 'ok')],
+    { survivor: 'beside', plan: rarely },
+  ),
+  scenario('a handler leaves its row as it was', [ship], 18_000, [writes(300, ship, 0, 'stays')], { plan: rarely }),
+  scenario(
+    'a job is paused and resumed',
+    [ship],
+    6_000,
+    [pauses(300, ship, 2_500), writes(1_000, ship, 0, 'ok'), writes(1_200, ship, 1, 'ok', { enqueue: 'never' })],
+    { plan: rarely },
+  ),
+  scenario(
+    'the queue is wiped while hints wait',
+    [ship],
+    9_000,
+    [writes(300, ship, 2, 'slow'), writes(600, ship, 3, 'ok'), writes(600, ship, 4, 'ok'), wipes(1_500)],
+    { survivor: 'beside', plan: { ...rarely, concurrency: 1 } },
+  ),
+  scenario(
+    'the queue refuses everybody for a while',
+    [ship],
+    9_000,
+    [goesDown(200, 'queue', 'refuses', 4_000), writes(600, ship, 0, 'ok'), writes(3_000, ship, 1, 'ok')],
+    { plan: { sweepMs: 4_000 } },
+  ),
+  scenario(
+    'the queue is silent for a while',
+    [ship],
+    25_000,
+    [goesDown(200, 'queue', 'hangs', 4_000), writes(600, ship, 0, 'ok'), writes(6_000, ship, 1, 'ok')],
+    { plan: { sweepMs: 4_000 } },
+  ),
+  scenario(
+    'the store restarts and has lost the take',
+    [ship],
+    9_000,
+    [writes(300, ship, 0, 'slow'), restarts('ledger.take heard', 800)],
+    { survivor: 'beside', fates: ['dies', 'is cut off'] },
+  ),
+  scenario(
+    'the store restarts while an outcome is recorded',
+    [probe],
+    9_000,
+    [writes(300, probe, 0, 'ok'), restarts('ledger.settle sent', 800)],
+    { fates: ['dies', 'is cut off'] },
+  ),
+  scenario(
+    'a worker is told to stop while its handlers run',
+    [ship],
+    8_000,
+    [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'slow'), stops(1_000, '1s')],
+    { fates: every },
+  ),
+  scenario('a suspect runs alone until it is quarantined', [ship], 60_000, [
+    writes(300, ship, 2, 'ok'),
+    writes(300, ship, 3, 'crash'),
+    writes(300, ship, 4, 'ok'),
+  ]),
+  scenario(
+    'the queue is too small for its rows',
+    [ship],
+    14_000,
+    [2, 3, 4, 5, 6].map((place) => writes(300, ship, place, 'ok', { enqueue: place % 2 ? 'after' : 'never' })),
+    { plan: { bounds: { maxHints: 1, maxDelayed: 2 } } },
+  ),
+  scenario('an operator releases from quarantine', [mail], 6_000, [records(300, 1, 'gives up'), releases(400, 1)], {
+    plan: rarely,
+  }),
+  scenario(
+    'each process has a queue of its own',
+    [ship, mail],
+    8_000,
+    [writes(300, ship, 0, 'ok', { enqueue: 'never' }), records(300, 1, 'ok')],
+    { survivor: 'beside', plan: { sharedQueue: false } },
+  ),
+]
