@@ -15,6 +15,7 @@ const appJob = fc.constantFrom('big', 'big', 'pair', 'text')
 const declared = fc.constantFrom('big', 'big', 'mail', 'mail', 'pair', 'text')
 const anyJob = fc.constantFrom(...jobNames, 'big', 'big', 'mail')
 const queue = fc.constantFrom(...queues)
+const someJobs = fc.uniqueArray(anyJob, { maxLength: 4 })
 const version = fc.constantFrom(null, 'v1', 'v2')
 const count = fc.integer({ min: 0, max: 4 })
 /** Which of the things known so far; taken modulo how many there are. */
@@ -87,7 +88,7 @@ const passing = step('pass', {
 })
 
 const living = [
-  step('workers.register', { holder, jobs: fc.uniqueArray(anyJob, { maxLength: 4 }) }),
+  step('workers.register', { holder, jobs: someJobs }),
   step('workers.beat', { holder, known: fc.constantFrom('all', 'none', 'half'), behind: count, stuck: count }),
   step('workers.free', { all: fc.constantFrom(false, false, true) }),
   step('workers.leave', { holder }),
@@ -149,12 +150,8 @@ const turnEnd = fc.record({
 })
 
 const sweeping = [
-  step('sweeps.declare', { jobs: fc.uniqueArray(anyJob, { maxLength: 4 }), everyMs: wait }),
-  step('sweeps.turn', {
-    holder,
-    jobs: fc.uniqueArray(anyJob, { minLength: 1, maxLength: 5 }),
-    max: count.map((n) => n + 1),
-  }),
+  step('sweeps.declare', { jobs: someJobs, everyMs: wait }),
+  step('sweeps.turn', { holder, jobs: someJobs, max: count.map((n) => n + 1) }),
   ofJob('sweeps.advance', declared, (job) => ({
     of: which,
     cursor: fc.option(keyIn(job)),
@@ -167,10 +164,7 @@ const sweeping = [
     end: turnEnd,
     wrong: fc.constantFrom(false, false, false, true),
   })),
-  step('sweeps.makeDue', {
-    jobs: fc.uniqueArray(anyJob, { maxLength: 4 }),
-    anew: fc.constantFrom(undefined, false, true),
-  }),
+  step('sweeps.makeDue', { jobs: someJobs, anew: fc.constantFrom(undefined, false, true) }),
   ofJob('sweeps.noProgress', anyJob, () => ({ count })),
   step('marks.look', { queue, everyMs: fc.constantFrom(0, 1_000) }),
   step('marks.raise', { queue, epoch: count, sequence: fc.integer({ min: 0, max: 9 }) }),
