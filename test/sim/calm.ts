@@ -141,22 +141,22 @@ export class Calm {
       const part = partOf.get(job) as Part
       // What was quarantined is an older version: the next sweep makes it new.
       if (part.versioned && kept.version !== null && kept.version !== String(generation)) continue
-      // It ran alone in three processes that died, of what the storm did to them; or failed by a connection of its own, or
-      // with its neighbours.
-      const blameless = kept.soloCrashes >= 3 || !part.transacts || part.many
+      // It ran alone in three processes that died, of what the storm did to them; or failed by a connection of its own; or with
+      // its neighbours, and then by itself in its last attempt (M36).
+      const blameless = kept.soloCrashes >= 3 || !part.transacts || (part.many && deed === 'fails twice')
       oracle.check('L9', blameless, () => `${job} ${key} is quarantined, and nothing is wrong with it: ${kept.error}`)
       if (blameless) void user.operate((app) => app.quarantine.release(job, key))
     }
   }
 
-  /** L1: nothing is pushed and nothing starts for three sweeps; L2: though every sweep was made. */
-  async quiet(broken: () => boolean): Promise<void> {
+  /** L1: nothing is pushed and nothing starts for three sweeps, or as many as that; L2: though every sweep was made. */
+  async quiet(broken: () => boolean, sweeps = 3.3): Promise<void> {
     const { kernel, oracle, plan, db, fleet } = this.#world
     // What was sent in the storm and has no answer yet is an error at its deadline, and is tried again then.
     const waits = plan.weather.slow > 0 || fleet.members.some(({ process }) => process.unanswered > 0)
     await kernel.run(broken, waits ? Math.max(1_000, this.#since + deadlineMs - kernel.now()) : 1_000)
     const before = { starts: oracle.starts, atMs: kernel.now() }
-    await kernel.run(broken, 3.3 * plan.sweepMs)
+    await kernel.run(broken, sweeps * plan.sweepMs)
     oracle.check(
       'L1',
       oracle.starts === before.starts,
@@ -200,6 +200,8 @@ export class Calm {
         report = loops
       })
       await kernel.run(() => report !== undefined, 1_000)
+      if (aged >= deadlineMs + 12_000 && process.unanswered > 0)
+        oracle.check('S16', report !== undefined, () => `${process.name} has not got its store open`)
       for (const { name, successAgeMs } of report ?? []) {
         const boundMs = ['queue', 'own sweep'].includes(name) ? 70_000 : 12_000
         if (aged < boundMs + deadlineMs || process.unanswered === 0) continue

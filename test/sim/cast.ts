@@ -15,6 +15,8 @@ export type Deed =
   | 'poison'
   /** Kills its process. */
   | 'crash'
+  /** Takes some seconds, and does not listen to its signal; examinations only. */
+  | 'deaf'
   /** Returns without having changed the row. */
   | 'stays'
   /** Asks for quarantine. */
@@ -23,7 +25,7 @@ export type Deed =
   | 'hangs'
 
 /** Deeds after which a row is done in the end; the others end in quarantine. */
-export const finishing: readonly Deed[] = ['ok', 'slow', 'fails twice', 'again']
+export const finishing: readonly Deed[] = ['ok', 'slow', 'deaf', 'fails twice', 'again']
 
 export interface Part {
   readonly name: string

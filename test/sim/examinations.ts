@@ -1,45 +1,11 @@
 // Single losses in calm weather, each with its bound: how soon a row without a hint, a lost queue, a dead worker or a stopped
 // one is made good. Keys are of their own, so that they depend on nothing before.
 
-import type { Calm } from './calm.ts'
-import { type Deed, type Part, render, ship } from './cast.ts'
-import type { WriteRow } from './script.ts'
+import { render, ship } from './cast.ts'
+import { ableTo, type Examination, isDone, passMs, within, write } from './examination.ts'
+import { awayExaminations } from './examinations-away.ts'
+import { hintExaminations } from './examinations-hints.ts'
 import { beginningMs } from './sim-process.ts'
-import type { SimWorld } from './world.ts'
-
-type Examination = (world: SimWorld, calm: Calm) => Promise<void>
-
-/** A new row, written now. */
-function write(
-  world: SimWorld,
-  part: Part,
-  deed: Deed,
-  enqueue: WriteRow['enqueue'],
-  key = keyOf(world, part),
-): WriteRow['key'] {
-  void world.user.act({ kind: 'write', atMs: 0, part, key, deed, inMs: null, heldMs: 0, enqueue })
-  return key
-}
-
-function keyOf(world: SimWorld, part: Part): WriteRow['key'] {
-  const number = 1_000 + world.user.standing.size
-  return part === render
-    ? { value: BigInt(number), text: String(number), odd: false }
-    : { value: `x${number}`, text: `x${number}`, odd: false }
-}
-
-const ableTo = ({ fleet }: SimWorld, part: Part) => fleet.working().some(({ jobs }) => jobs.includes(part.name))
-
-const isDone = ({ db }: SimWorld, part: Part, key: string) => db.rows(part.table).get(key)?.state === 'done'
-
-/** How long until `done`; undefined when that took longer than `boundMs`. */
-async function within(world: SimWorld, boundMs: number, done: () => boolean): Promise<boolean> {
-  const { kernel, oracle } = world
-  return kernel.run(() => oracle.violations.length > 0 || done(), boundMs)
-}
-
-/** The bound of a whole pass; behind a queue of one's own each process looks every five seconds. */
-const passMs = ({ plan }: SimWorld) => Math.max(1.1 * plan.sweepMs, 6_500) + 2_500
 
 /** L3: a row that nobody enqueued is found by the next pass. */
 const unhinted: Examination = async (world) => {
@@ -117,7 +83,7 @@ const stopped: Examination = async (world) => {
   const { oracle, fleet, kernel, draw, db } = world
   const member = fleet.working().find(({ jobs }) => jobs.includes(ship.name))
   if (!member?.worker) return
-  write(world, ship, draw.of(['slow', 'ok'] as const), 'after')
+  write(world, ship, draw.of(['slow', 'ok', 'deaf'] as const), 'after')
   await within(world, draw.between(0, 3_000), () => false)
   const before = new Set(db.workers.keys())
   member.leaving = true
@@ -167,4 +133,8 @@ const many: Examination = async (world) => {
   )
 }
 
-export const examinations: readonly Examination[] = [unhinted, changed, lost, many, killed, stopped]
+export const examinations: readonly Examination[] = [
+  ...[unhinted, changed, lost, many, killed, stopped],
+  ...hintExaminations,
+  ...awayExaminations,
+]

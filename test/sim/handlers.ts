@@ -89,6 +89,9 @@ async function begin(stage: Stage, process: SimProcess, part: Part, key: string,
     case 'slow':
       await process.clock.sleep(slowMs, ctx.signal)
       return true
+    case 'deaf':
+      await process.clock.sleep(slowMs)
+      return true
     case 'hangs':
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
       throw new Error('it was told to end')

@@ -56,6 +56,8 @@ export interface Call<T> {
 
 export class Network {
   weather: Weather = calm
+  /** True for a call that is to get no answer: set for one at a time, beside the weather. */
+  mute: (from: SimProcess, name: string) => boolean = () => false
   /**
    * Hears of each port event of a process right before it happens: a request that is sent, a reply that is heard. The process
    * may die or freeze of it; an error that it returns breaks the call there.
@@ -116,7 +118,7 @@ export class Network {
       fail(terminated(name))
       return
     }
-    const silent = this.#strikes('silent')
+    const silent = this.#strikes('silent') || this.mute(from, name)
     const noAnswer = () => ends && from.hearAfter(patienceMs, () => reject(terminated(name)))
     if (silent) {
       this.#tally.fault('answer that never came')

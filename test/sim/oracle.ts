@@ -47,6 +47,8 @@ export interface OracleSurroundings {
   readonly truth: ((job: string, key: string) => { pending: boolean; paused: boolean }) | undefined
   readonly jobsOf: (process: SimProcess) => readonly string[]
   readonly deedOf: (job: string, key: string) => Deed | undefined
+  /** Looks at a start when it has begun; see starts.ts. */
+  readonly began: (process: SimProcess, part: Part, key: string, claim: Grant | undefined) => void
 }
 
 const id = (job: string, key: string) => `${job}\u0000${key}`
@@ -171,6 +173,7 @@ export class Oracle implements StoreEar {
     const running = this.running.get(process) ?? new Map<string, number>()
     this.running.set(process, running)
     running.set(id(job, key), (running.get(id(job, key)) ?? 0) + 1)
+    this.#around.began(process, part, key, grant)
   }
 
   ended(process: SimProcess, job: string, key: string): void {

@@ -5,12 +5,14 @@ import { modelQueries, type Part, partOf } from './cast.ts'
 import { Fleet } from './fleet.ts'
 import type { Stage } from './handlers.ts'
 import { Kernel } from './kernel.ts'
+import { Losses } from './losses.ts'
 import { Network } from './network.ts'
 import { Oracle } from './oracle.ts'
 import { Draw, type Plan } from './plan.ts'
 import { seededRandom } from './process.ts'
 import { SimQueue } from './queue/sim-queue.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
+import { lookAtStart, type StartsSurroundings } from './starts.ts'
 import { SimDatabase } from './store/database.ts'
 import { Tally } from './tally.ts'
 import { Trace } from './trace.ts'
@@ -65,8 +67,20 @@ export class SimWorld {
       truth: (job, key) => this.#truth(job, key),
       jobsOf: (process) => this.fleet.of(process)?.jobs ?? [],
       deedOf,
+      began: (process, part, key, claim) => lookAtStart(starts, process, part, key, claim),
     })
-    this.db.watch = this.oracle.committed
+    const starts: StartsSurroundings = {
+      now: kernel.now,
+      oracle: () => this.oracle,
+      ledger: (id) => this.db.ledger.get(id),
+      standing: (id) => this.user.standing.get(id),
+      crashed: () => this.network.servers.store.lives > 0,
+    }
+    const losses = new Losses(this.oracle, plan.sharedQueue)
+    this.db.watch = (change) => {
+      this.oracle.committed(change)
+      losses.committed(change)
+    }
     this.fleet = new Fleet({
       plan,
       kernel,
@@ -83,6 +97,7 @@ export class SimWorld {
       stage: () => this.#stage(),
       told: (process, event, detail) => {
         this.trace.tell(process.name, `* ${event}`, () => eventText(detail))
+        if (event === 'queue.lost') losses.told(detail as EventMap['queue.lost'])
         if (event.startsWith('queue.')) this.told.push({ process, event, detail, atMs: kernel.now() })
       },
     })

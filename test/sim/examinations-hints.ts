@@ -1,0 +1,34 @@
+// What becomes of hints that start nothing when they are popped: they come in time, and not with the next sweep.
+import { ship } from './cast.ts'
+import { ableTo, type Examination, isDone, within, write } from './examination.ts'
+import { beginningMs } from './sim-process.ts'
+
+/** L3: a key that is enqueued while it waits for its next attempt has that in time. */
+const backedOff: Examination = async (world) => {
+  const { oracle, fleet, db, kernel, server } = world
+  if (!server || !ableTo(world, ship)) return
+  const key = write(world, ship, 'fails twice', 'after')
+  const row = () => db.ledger.get(`${ship.name}\u0000${key.text}`)
+  const failed = await within(world, 6_000, () => row()?.failures === 1 && row()?.holder === null)
+  oracle.check('L3', failed, () => 'a row that was enqueued has not run after 6 s')
+  if (!failed) return
+  const waitMs = (row()?.retryAt ?? 0) - beginningMs - kernel.now()
+  void fleet
+    .working()[0]
+    ?.declared.get(ship.name)
+    ?.enqueue(key.value)
+    .catch(() => {})
+  const again = await within(world, waitMs + 1_000, () => oracle.story(ship.name, key.text).starts >= 2)
+  oracle.check('L3', again, () => 'a row that was enqueued in its back-off has not started a second after that')
+}
+
+/** L3: a key that is enqueued a moment before its row is committed runs soon after that. */
+const tooEarly: Examination = async (world) => {
+  const { oracle, server } = world
+  if (!server || !ableTo(world, ship)) return
+  const key = write(world, ship, 'ok', 'before', undefined, 600)
+  const found = await within(world, 2_500, () => isDone(world, ship, key.text))
+  oracle.check('L3', found, () => 'a row that was enqueued 0.6 s before its commit waits for a sweep')
+}
+
+export const hintExaminations: readonly Examination[] = [backedOff, tooEarly]
