@@ -43,6 +43,10 @@ export interface Swept {
 }
 
 const restartMs = 1_000
+/** So many sweeps find nothing to do in the end. */
+const quietSweeps = 1.3
+/** Whether all is done is asked so often: it reads all rows. */
+const lookMs = 10
 
 const planOf = ({ plan }: Scenario): Plan => ({
   seed: 5,
@@ -126,11 +130,17 @@ class Play {
     this.#storm.begin()
     for (const act of this.#scenario.acts) this.#plan(act)
     const broken = () => oracle.violations.length > 0
-    const isDone = () => broken() || this.#isDone()
+    let next = 0
+    const isDone = () => {
+      if (broken()) return true
+      if (kernel.now() < next) return false
+      next = kernel.now() + lookMs
+      return this.#isDone()
+    }
     this.#done = await kernel.run(isDone, this.#boundMs())
     const unfinished = this.#done ? [] : this.#calm.unfinished()
     this.#storm.end()
-    if (this.#done && !broken()) await this.#calm.quiet(broken)
+    if (this.#done && !broken()) await this.#calm.quiet(broken, quietSweeps)
     for (const { process } of fleet.members) process.kill()
     const doubled = oracle.violations.filter(({ invariant }) => invariant === 'S4').length
     return {

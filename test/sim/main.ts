@@ -1,8 +1,10 @@
 // `npm run sim -- --seeds 10000`: many histories on all cores. `--seed N` plays one, with `--trace` it tells its story.
+// `--crash-points`: every crash point of the scripted scenarios.
 import { type ChildProcess, fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { crashPoints } from './crash-command.ts'
 import { type HistoryOptions, history } from './history.ts'
 import { openPglite } from './pglite-truth.ts'
 import { Report } from './report.ts'
@@ -152,6 +154,7 @@ function child(store: StoreChoice): void {
 }
 
 if (process.argv[2] === '--child') child(process.argv[3] as StoreChoice)
+else if (process.argv.includes('--crash-points')) process.exitCode = (await crashPoints(process.argv.slice(2))) ? 0 : 1
 else {
   const flags = readFlags()
   const well = flags.seed === undefined ? await many(flags) : await one(flags.seed, flags.trace, flags.store)
