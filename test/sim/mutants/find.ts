@@ -24,17 +24,28 @@ interface Ran {
   readonly code: number | null
 }
 
+/** Finders that run now, each with a process group of its own. */
+const running = new Set<number>()
+
+/** Ends every finder: whoever ends the run wants none of them to go on. */
+export function endAll(): void {
+  for (const pid of running) process.kill(-pid, 'SIGKILL')
+}
+
 /** Runs a command in the folder and ends it, and what it started, after `timeMs`. */
 function run(folder: string, args: readonly string[], timeMs: number): Promise<Ran> {
   return new Promise((resolve) => {
     const env = { ...process.env, REGROW_SEED: '1' }
     const child = spawn(process.execPath, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    const pid = child.pid as number
+    running.add(pid)
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (text: Buffer) => {
         output += text
       })
-    const late = setTimeout(() => child.pid && process.kill(-child.pid, 'SIGKILL'), timeMs)
+    const late = setTimeout(() => process.kill(-pid, 'SIGKILL'), timeMs)
+    child.on('exit', () => running.delete(pid))
     child.on('close', (code) => {
       clearTimeout(late)
       resolve({ output, code })

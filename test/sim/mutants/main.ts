@@ -1,11 +1,12 @@
 // `npm run mutants`: plants one bug after the other in a copy of the sources, and sees whether what has to find it does. It is the
-// proof that the checkers can fail. `--only name` takes one, `--seeds N` so many histories each, `--processes N` at a time.
+// proof that the checkers can fail. `--only name` takes one, `--by sim` those that
+// one kind of finder has to find, `--seeds N` so many histories each, `--processes N` mutants at a time.
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { type Found, find, type Patience } from './find.ts'
+import { endAll, type Found, find, type Patience } from './find.ts'
 import { mutants } from './list.ts'
 import type { Finder, Mutant } from './mutant.ts'
-import { copyOf, plant, remove, root } from './tree.ts'
+import { copyOf, plant, remove, removeAll, root } from './tree.ts'
 
 interface Fate extends Found {
   readonly mutant: Mutant
@@ -21,12 +22,16 @@ function readFlags() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', multiple: true },
+      by: { type: 'string', multiple: true },
       seeds: { type: 'string', default: '2000' },
       processes: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     },
   })
-  const chosen = values.only ? mutants.filter(({ name }) => values.only?.includes(name)) : mutants
-  const unknown = (values.only ?? []).filter((name) => !chosen.some((mutant) => mutant.name === name))
+  const { only, by } = values
+  const chosen = mutants.filter(
+    ({ name, finder }) => (only?.includes(name) ?? true) && (by?.includes(finder.by) ?? true),
+  )
+  const unknown = (only ?? []).filter((name) => !mutants.some((mutant) => mutant.name === name))
   if (unknown.length > 0)
     throw new Error(
       `no mutant is called ${unknown.join(', ')}; there are: ${mutants.map(({ name }) => name).join(', ')}`,
@@ -76,24 +81,25 @@ function line({ mutant, found, how, seeds, seconds }: Fate): string {
   return `${found ? 'killed' : 'LIVES '}  ${mutant.name.padEnd(30)} ${finder.padEnd(14)} ${seconds.toFixed(0).padStart(4)} s  ${how}`
 }
 
+process.once('exit', () => {
+  endAll()
+  removeAll()
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const { chosen, seeds, processes } = readFlags()
 const sources = copyOf(root)
-try {
-  const finders = new Map(chosen.map(({ finder }) => [JSON.stringify(finder), finder]))
-  console.log(`${chosen.length} mutants; first their ${finders.size} finders without one`)
-  const unsound = await sound(sources, [...finders.values()], processes)
-  for (const text of unsound) console.log(text)
-  const fates = await eachOf(chosen, processes, async (mutant) => {
-    const fate = await fateOf(sources, mutant, { seeds, timeMs })
-    console.log(line(fate))
-    return fate
-  })
-  const killed = fates.filter(({ found }) => found)
-  const needed = killed.flatMap((fate) => (fate.seeds === null ? [] : [fate.seeds])).sort((a, b) => a - b)
-  if (needed.length > 0)
-    console.log(`histories until found: median ${needed[needed.length >> 1]}, most ${needed[needed.length - 1]}`)
-  console.log(`${killed.length}/${fates.length} killed`)
-  process.exitCode = killed.length === fates.length && unsound.length === 0 ? 0 : 1
-} finally {
-  remove(sources)
-}
+const finders = new Map(chosen.map(({ finder }) => [JSON.stringify(finder), finder]))
+console.log(`${chosen.length} mutants; first their ${finders.size} finders without one`)
+const unsound = await sound(sources, [...finders.values()], processes)
+for (const text of unsound) console.log(text)
+const fates = await eachOf(chosen, processes, async (mutant) => {
+  const fate = await fateOf(sources, mutant, { seeds, timeMs })
+  console.log(line(fate))
+  return fate
+})
+const killed = fates.filter(({ found }) => found)
+const needed = killed.flatMap((fate) => (fate.seeds === null ? [] : [fate.seeds])).sort((a, b) => a - b)
+if (needed.length > 0)
+  console.log(`histories until found: median ${needed[needed.length >> 1]}, most ${needed[needed.length - 1]}`)
+console.log(`${killed.length}/${fates.length} killed`)
+process.exitCode = killed.length === fates.length && unsound.length === 0 ? 0 : 1

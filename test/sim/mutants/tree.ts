@@ -9,9 +9,12 @@ import { changed, type Mutant } from './mutant.ts'
 /** The folder of the sources. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
+const folders = new Set<string>()
+
 /** A folder of its own with a copy of the sources; whoever asked removes it. */
 export function copyOf(sources: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'regrow-mutant-'))
+  folders.add(folder)
   const files = execFileSync('git', ['ls-files', '-z', 'src', 'test', 'scripts', '*.json', '*.ts'], { cwd: root })
   for (const file of files.toString().split('\0').filter(Boolean)) {
     // Deleted and not yet committed, or added since `sources` was made.
@@ -33,4 +36,12 @@ export function plant(folder: string, { changes }: Mutant): void {
     execFileSync(process.execPath, ['scripts/embed.mjs'], { cwd: folder, stdio: 'ignore' })
 }
 
-export const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true })
+/** Removes all copies that were made. */
+export const removeAll = (): void => {
+  for (const folder of folders) remove(folder)
+}
+
+export function remove(folder: string): void {
+  folders.delete(folder)
+  rmSync(folder, { recursive: true, force: true })
+}
