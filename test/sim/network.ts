@@ -30,7 +30,7 @@ export class WireError extends Error {
 }
 
 /** How long a client waits on a connection that has gone silent. */
-const patienceMs = 12_000
+const patienceMs = 28_000
 
 interface Server {
   /** Refuses connections, or lets them hang. */

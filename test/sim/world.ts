@@ -114,6 +114,11 @@ export class SimWorld {
     })
   }
 
+  /** The store's clock, in epoch ms. */
+  nowMs(): number {
+    return beginningMs + this.kernel.now()
+  }
+
   #server(): QueueServer {
     const { kernel, network, tally, plan } = this
     const queue = new SimQueue(kernel.now, plan.bounds)
