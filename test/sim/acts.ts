@@ -68,7 +68,9 @@ const askAgainMs = 3_000
 /** The process under test records an intent; if it does not live to say so, its client asks another one. */
 export function records(when: Act['when'], number: number, deed: Deed, { inMs = 0, heldMs = 0 } = {}): Act {
   const id = `00000000-0000-7000-8000-00000000000${number}`
-  const again: RecordIntent = { kind: 'intent', atMs: 0, part: mail, id, deed, inMs, heldMs: 0 }
+  // For the same moment as before.
+  const leftMs = Math.max(0, inMs - askAgainMs)
+  const again: RecordIntent = { kind: 'intent', atMs: 0, part: mail, id, deed, inMs: leftMs, heldMs: 0 }
   return {
     when,
     play: async ({ world, mortal }) => {
@@ -78,7 +80,7 @@ export function records(when: Act['when'], number: number, deed: Deed, { inMs = 
       let recorded = false
       const member = mortal()
       member?.process.hear(() => {
-        void recordThrough(world, member, again, heldMs).then(
+        void recordThrough(world, member, { ...again, inMs, heldMs }).then(
           () => {
             recorded = true
           },
@@ -91,8 +93,8 @@ export function records(when: Act['when'], number: number, deed: Deed, { inMs = 
   }
 }
 
-function recordThrough({ kernel }: SimWorld, { app, declared }: Member, intent: RecordIntent, heldMs: number) {
-  const { id, deed, inMs } = intent
+function recordThrough({ kernel }: SimWorld, { app, declared }: Member, intent: RecordIntent) {
+  const { id, deed, inMs, heldMs } = intent
   const job = declared.get(mail.name) as NonNullable<ReturnType<Member['declared']['get']>>
   if (heldMs === 0) return job.enqueue({ deed }, { id, in: inMs })
   return app.transaction(async (tx) => {
@@ -161,13 +163,13 @@ export function goesDown(when: Act['when'], which: 'queue' | 'store', how: 'refu
   }
 }
 
-/** The store crashes, loses every commit that is not on disk, and is back after `ms`. */
-export function restarts(when: Act['when'], ms: number): Act {
+/** The store crashes, and is back after `ms`; what was committed and is not on disk yet is lost, or all was on disk. */
+export function restarts(when: Act['when'], ms: number, lost: 'all' | 'none'): Act {
   return {
     when,
     play: async ({ world: { network, kernel, db } }) => {
       const { store } = network.servers
-      db.restart((commits) => commits)
+      db.restart((commits) => (lost === 'all' ? commits : 0))
       store.lives++
       store.down = 'refuses'
       await kernel.passed(ms)

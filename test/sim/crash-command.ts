@@ -14,7 +14,7 @@ interface Task {
 }
 
 const progressMs = 5_000
-const storyLines = 400
+const storyLines = 4_000
 /** Of one scenario and fate, so many faults are told in words. */
 const wordsMost = 5
 

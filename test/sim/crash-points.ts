@@ -17,8 +17,10 @@ export interface Played {
   readonly points: number
   /** What happened at the point. */
   readonly at: string
-  /** Handlers that the process under test started, not counting those in its place. */
+  /** Starts of all processes. */
   readonly starts: number
+  /** Starts of the process under test, not counting those in its place. */
+  readonly ownStarts: number
   /** Not done in time, in words. */
   readonly stuck: string | undefined
   /** Broken invariants, in words; S4 is an effect that was doubled. */
@@ -43,6 +45,7 @@ export interface Swept {
 }
 
 const restartMs = 1_000
+const wakeMs = 12_000
 /** So many sweeps find nothing to do in the end. */
 const quietSweeps = 1.3
 /** Whether all is done is asked so often: it reads all rows. */
@@ -72,13 +75,15 @@ export async function playScenario(scenario: Scenario, point: number, fate: Fate
 /** Plays a scenario once for each of its port events. `heard` is told after each play. */
 export async function sweepPoints(scenario: Scenario, fate: Fate, heard: () => void = () => {}): Promise<Swept> {
   const calm = await playScenario(scenario, 0, fate)
-  const wrong = faults(calm).map((what) => `without a crash: ${what}`)
-  if (calm.starts === 0) wrong.push('without a crash: the process under test starts nothing')
+  const wrong = faults(scenario, calm, 0).map((what) => `without a crash: ${what}`)
+  if (calm.ownStarts === 0) wrong.push('without a crash: the process under test starts nothing')
   const swept = { scenario: scenario.name, fate, points: calm.points, crashes: 0, stuck: 0, doubled: 0, wrong }
   if (wrong.length > 0) return { ...swept, stuck: calm.stuck ? 1 : 0, doubled: calm.doubled }
+  // What ran when the process died runs again; after one call that broke, one key at most.
+  const more = fate === 'is cut off' ? 1 : planOf(scenario).concurrency
   for (let point = 1; point <= calm.points; point++) {
     const played = await playScenario(scenario, point, fate)
-    const found = faults(played)
+    const found = faults(scenario, played, more)
     if (found.length === 0 && played.end !== calm.end) found.push(`it ends otherwise:\n${played.end}\nnot\n${calm.end}`)
     if (played.at) swept.crashes++
     else found.push('the point was never reached')
@@ -90,8 +95,13 @@ export async function sweepPoints(scenario: Scenario, fate: Fate, heard: () => v
   return swept
 }
 
-function faults({ stuck, broken }: Played): string[] {
-  return [...(stuck ? [`stuck: ${stuck}`] : []), ...broken]
+function faults({ starts: usual }: Scenario, { stuck, broken, starts }: Played, more: number): string[] {
+  const often = usual !== 'any' && starts > usual + more
+  return [
+    ...(stuck ? [`stuck: ${stuck}`] : []),
+    ...broken,
+    ...(often ? [`handlers started ${starts} times, not ${usual}`] : []),
+  ]
 }
 
 class Play {
@@ -106,7 +116,7 @@ class Play {
   readonly #immortal = new Set<SimProcess>()
   readonly #waiting = new Map<string, Act[]>()
   #points = 0
-  #starts = 0
+  #ownStarts = 0
   #at = ''
   #done = false
 
@@ -125,7 +135,7 @@ class Play {
     const { kernel, network, fleet, oracle, trace } = this.#world
     network.onEvent = (process, name) => this.#event(process, name)
     const mortal = fleet.start(this.#jobs)
-    mortal.app.on('job.started', () => this.#starts++)
+    mortal.app.on('job.started', () => this.#ownStarts++)
     if (this.#scenario.survivor === 'beside') this.#deploy()
     this.#storm.begin()
     for (const act of this.#scenario.acts) this.#plan(act)
@@ -140,13 +150,16 @@ class Play {
     this.#done = await kernel.run(isDone, this.#boundMs())
     const unfinished = this.#done ? [] : this.#calm.unfinished()
     this.#storm.end()
+    // What a process that wakes still has to enqueue is looked at again for some seconds, though it is done.
+    if (this.#fate === 'freezes' && this.#done) await kernel.run(broken, wakeMs)
     if (this.#done && !broken()) await this.#calm.quiet(broken, quietSweeps)
     for (const { process } of fleet.members) process.kill()
     const doubled = oracle.violations.filter(({ invariant }) => invariant === 'S4').length
     return {
       points: this.#points,
       at: this.#at,
-      starts: this.#starts,
+      starts: oracle.starts,
+      ownStarts: this.#ownStarts,
       stuck: this.#done ? undefined : `after ${this.#boundMs()} ms: ${unfinished.join('; ') || 'the scenario goes on'}`,
       broken: oracle.violations.map(({ invariant, what, atMs }) => `${invariant} at ${Math.round(atMs)} ms: ${what}`),
       doubled,

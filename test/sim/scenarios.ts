@@ -14,6 +14,8 @@ export interface Scenario {
   readonly acts: readonly Act[]
   /** Without a crash all is done so soon. */
   readonly soonMs: number
+  /** Without a crash handlers start so often; `any`: that depends on who runs beside whom. */
+  readonly starts: number | 'any'
   /** Who goes on when the process under test is dead: one that its supervisor starts, or one that lives beside it. */
   readonly survivor: 'restarted' | 'beside'
   readonly fates: readonly Fate[]
@@ -27,14 +29,15 @@ function scenario(
   name: string,
   parts: readonly Part[],
   soonMs: number,
+  starts: Scenario['starts'],
   acts: readonly Act[],
   more: Partial<Pick<Scenario, 'survivor' | 'fates' | 'plan'>> = {},
 ): Scenario {
-  return { name, parts, soonMs, acts, survivor: 'restarted', fates: ['dies', 'is cut off'], plan: {}, ...more }
+  return { name, parts, soonMs, starts, acts, survivor: 'restarted', fates: ['dies', 'is cut off'], plan: {}, ...more }
 }
 
 export const scenarios: readonly Scenario[] = [
-  scenario('a row is written and enqueued', [ship], 1_500, [writes(300, ship, 0, 'ok')], {
+  scenario('a row is written and enqueued', [ship], 1_500, 1, [writes(300, ship, 0, 'ok')], {
     fates,
     plan: rarely,
   }),
@@ -42,6 +45,7 @@ export const scenarios: readonly Scenario[] = [
     'a row is written and never enqueued',
     [ship],
     5_000,
+    1,
     [writes(300, ship, 0, 'ok', { enqueue: 'never' })],
     {},
   ),
@@ -49,36 +53,39 @@ export const scenarios: readonly Scenario[] = [
     'a row is enqueued before it is committed',
     [ship],
     3_000,
+    1,
     [writes(300, ship, 0, 'ok', { enqueue: 'before', heldMs: 600 })],
     { plan: rarely },
   ),
-  scenario('a handler fails twice', [ship], 8_000, [writes(300, ship, 0, 'fails twice')], {
+  scenario('a handler fails twice', [ship], 8_000, 3, [writes(300, ship, 0, 'fails twice')], {
     plan: rarely,
   }),
-  scenario('poison goes to quarantine', [ship], 18_000, [writes(300, ship, 0, 'poison')], { plan: rarely }),
-  scenario('an intent is recorded by itself', [mail], 4_000, [records(300, 1, 'ok')], { fates, plan: rarely }),
+  scenario('poison goes to quarantine', [ship], 18_000, 5, [writes(300, ship, 0, 'poison')], { plan: rarely }),
+  scenario('an intent is recorded by itself', [mail], 4_000, 1, [records(300, 1, 'ok')], { fates, plan: rarely }),
   scenario(
     'an intent is recorded in a transaction of the app',
     [mail],
     4_000,
+    1,
     [records(300, 1, 'ok', { heldMs: 300 })],
     { fates },
   ),
-  scenario('an intent has a delay', [mail], 5_000, [records(300, 1, 'ok', { inMs: 3_000 })], { plan: rarely }),
-  scenario('an intent asks to be run again', [mail], 5_000, [records(300, 1, 'again')], { plan: rarely }),
-  scenario('a batch of many has one poison among them', [render], 30_000, [
+  scenario('an intent has a delay', [mail], 5_000, 1, [records(300, 1, 'ok', { inMs: 3_000 })], { plan: rarely }),
+  scenario('an intent asks to be run again', [mail], 5_000, 2, [records(300, 1, 'again')], { plan: rarely }),
+  scenario('a batch of many has one poison among them', [render], 30_000, 'any', [
     writes(300, render, 2, 'ok'),
     writes(300, render, 3, 'poison'),
     writes(300, render, 4, 'ok'),
     writes(300, render, 5, 'fails twice'),
   ]),
-  scenario('a composite key says when it runs', [bill], 5_000, [writes(300, bill, 1, 'ok', { inMs: 2_500 })], {
+  scenario('a composite key says when it runs', [bill], 5_000, 1, [writes(300, bill, 1, 'ok', { inMs: 2_500 })], {
     fates,
   }),
   scenario(
     'a row is written again while its handler runs',
     [ship],
     8_000,
+    2,
     [writes(300, ship, 0, 'slow'), writes(1_500, ship, 0, 'ok')],
     { survivor: 'beside', fates, plan: { ...rarely, seed: 7 } },
   ),
@@ -86,6 +93,7 @@ export const scenarios: readonly Scenario[] = [
     'a row is removed while its handler runs',
     [ship],
     6_000,
+    2,
     [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'ok'), removes(1_500, ship, 0)],
     { survivor: 'beside' },
   ),
@@ -93,14 +101,19 @@ export const scenarios: readonly Scenario[] = [
     'the version changes during back-off',
     [ship],
     6_000,
+    3,
     [writes(300, ship, 0, 'poison'), writes(2_000, ship, 0, 'ok')],
     { survivor: 'beside', plan: { ...rarely, seed: 7 } },
   ),
-  scenario('a handler leaves its row as it was', [ship], 18_000, [writes(300, ship, 0, 'stays')], { plan: rarely }),
+  scenario('a handler writes over a connection of its own', [probe], 5_000, 1, [writes(300, probe, 0, 'ok')], {
+    fates,
+  }),
+  scenario('a handler leaves its row as it was', [ship], 18_000, 5, [writes(300, ship, 0, 'stays')], { plan: rarely }),
   scenario(
     'a job is paused and resumed',
     [ship],
     6_000,
+    2,
     [pauses(300, ship, 2_500), writes(1_000, ship, 0, 'ok'), writes(1_200, ship, 1, 'ok', { enqueue: 'never' })],
     { plan: rarely },
   ),
@@ -108,6 +121,7 @@ export const scenarios: readonly Scenario[] = [
     'the queue is wiped while hints wait',
     [ship],
     9_000,
+    3,
     [writes(300, ship, 2, 'slow'), writes(600, ship, 3, 'ok'), writes(600, ship, 4, 'ok'), wipes(1_500)],
     { survivor: 'beside', plan: { ...rarely, concurrency: 1 } },
   ),
@@ -115,6 +129,7 @@ export const scenarios: readonly Scenario[] = [
     'the queue refuses everybody for a while',
     [ship],
     9_000,
+    2,
     [goesDown(200, 'queue', 'refuses', 4_000), writes(600, ship, 0, 'ok'), writes(3_000, ship, 1, 'ok')],
     { plan: { sweepMs: 4_000 } },
   ),
@@ -122,6 +137,7 @@ export const scenarios: readonly Scenario[] = [
     'the queue is silent for a while',
     [ship],
     25_000,
+    2,
     [goesDown(200, 'queue', 'hangs', 4_000), writes(600, ship, 0, 'ok'), writes(6_000, ship, 1, 'ok')],
     { plan: { sweepMs: 4_000 } },
   ),
@@ -129,24 +145,27 @@ export const scenarios: readonly Scenario[] = [
     'the store restarts and has lost the take',
     [ship],
     9_000,
-    [writes(300, ship, 0, 'slow'), restarts('ledger.take heard', 800)],
+    1,
+    [writes(300, ship, 0, 'slow'), restarts('ledger.take heard', 800, 'all')],
     { survivor: 'beside' },
   ),
   scenario(
     'the store restarts while an outcome is recorded',
-    [probe],
+    [ship],
     9_000,
-    [writes(300, probe, 0, 'ok'), restarts('ledger.settle sent', 800)],
+    1,
+    [writes(300, ship, 0, 'gives up'), restarts('ledger.settle sent', 800, 'none')],
     {},
   ),
   scenario(
     'a worker is told to stop while its handlers run',
     [ship],
     8_000,
+    2,
     [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'slow'), stops(1_000, '1s')],
     { fates },
   ),
-  scenario('a suspect runs alone until it is quarantined', [ship], 60_000, [
+  scenario('a suspect runs alone until it is quarantined', [ship], 60_000, 'any', [
     writes(300, ship, 2, 'ok'),
     writes(300, ship, 3, 'crash'),
     writes(300, ship, 4, 'ok'),
@@ -155,16 +174,18 @@ export const scenarios: readonly Scenario[] = [
     'the queue is too small for its rows',
     [ship],
     14_000,
+    5,
     [2, 3, 4, 5, 6].map((place) => writes(300, ship, place, 'ok', { enqueue: place % 2 ? 'after' : 'never' })),
     { plan: { bounds: { maxHints: 1, maxDelayed: 2 } } },
   ),
-  scenario('an operator releases from quarantine', [mail], 6_000, [records(300, 1, 'gives up'), releases(400, 1)], {
+  scenario('an operator releases from quarantine', [mail], 6_000, 2, [records(300, 1, 'gives up'), releases(400, 1)], {
     plan: rarely,
   }),
   scenario(
     'each process has a queue of its own',
     [ship, mail],
     8_000,
+    2,
     [writes(300, ship, 0, 'ok', { enqueue: 'never' }), records(300, 1, 'ok')],
     { survivor: 'beside', plan: { sharedQueue: false } },
   ),
