@@ -9,7 +9,7 @@ import type { QueueBounds } from '../../src/queue/hint.ts'
 import { MemoryQueue } from '../../src/queue/memory.ts'
 import { compose, regrow } from '../../src/regrow.ts'
 import type { Store } from '../../src/store/store.ts'
-import { seededRandom } from '../sim/process.ts'
+import { seededRandom } from '../sim/seeded-random.ts'
 import { VirtualClock } from '../sim/virtual-clock.ts'
 
 /** Hears every event of an app. */

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../../src/index.ts'
 import { compose } from '../../src/regrow.ts'
 import { Ear, openPglite, World } from '../flow/world.ts'
-import { Process, seededRandom } from '../sim/process.ts'
+import { Process } from '../sim/process.ts'
+import { seededRandom } from '../sim/seeded-random.ts'
 
 let db: PGlite
 let world: World

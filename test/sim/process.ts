@@ -2,7 +2,6 @@
 // comes back; a frozen one goes on where it was when it is thawed.
 import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/driver.ts'
 import type { Clock } from '../../src/base/clock.ts'
-import type { Random } from '../../src/base/random.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -140,22 +139,4 @@ export class Process {
     const death = this.#death.then(() => (this.#woken ? never : Promise.reject(new Error('the session was ended'))))
     return Promise.race([work(), death])
   }
-}
-
-/** Chance from a seed (mulberry32), so that a run replays exactly. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0
-  const float = () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-  const hex = (bytes: number) =>
-    Array.from({ length: bytes }, () =>
-      Math.floor(float() * 256)
-        .toString(16)
-        .padStart(2, '0'),
-    ).join('')
-  return { float, hex }
 }
