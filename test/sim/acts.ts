@@ -115,7 +115,10 @@ export function pauses(when: Act['when'], part: Part, ms: number): Act {
   }
 }
 
-/** What was wrong with an intent is mended, and an operator releases it from quarantine as soon as it is there. */
+/**
+ * What was wrong with an intent is mended, and an operator releases it from quarantine once it is there. Not before the client
+ * of the intent has asked for the second time: after the release that would be new work, as bad as the old.
+ */
 export function releases(when: Act['when'], number: number): Act {
   const id = `00000000-0000-7000-8000-00000000000${number}`
   return {

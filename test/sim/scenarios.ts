@@ -178,9 +178,16 @@ export const scenarios: readonly Scenario[] = [
     [2, 3, 4, 5, 6].map((place) => writes(300, ship, place, 'ok', { enqueue: place % 2 ? 'after' : 'never' })),
     { plan: { bounds: { maxHints: 1, maxDelayed: 2 } } },
   ),
-  scenario('an operator releases from quarantine', [mail], 6_000, 2, [records(300, 1, 'gives up'), releases(400, 1)], {
-    plan: rarely,
-  }),
+  scenario(
+    'an operator releases from quarantine',
+    [mail],
+    8_000,
+    2,
+    [records(300, 1, 'gives up'), releases(4_000, 1)],
+    {
+      plan: rarely,
+    },
+  ),
   scenario(
     'each process has a queue of its own',
     [ship, mail],
