@@ -1,6 +1,6 @@
 // What examinations are made of: a row of their own, and a bound in which something must be so.
 import type { Calm } from './calm.ts'
-import { type Deed, type Part, render } from './cast.ts'
+import { type Deed, type Part, render, ship } from './cast.ts'
 import type { WriteRow } from './script.ts'
 import type { SimWorld } from './world.ts'
 
@@ -41,3 +41,15 @@ export async function within(world: SimWorld, boundMs: number, done: () => boole
 
 /** The bound of a whole pass; behind a queue of one's own each process looks every five seconds. */
 export const passMs = ({ plan }: SimWorld) => Math.max(1.1 * plan.sweepMs, 6_500) + 2_500
+
+/** Waits until nothing runs: what the examination before has left would keep the slots. */
+export async function rested(world: SimWorld): Promise<void> {
+  const { fleet, oracle, db } = world
+  const waits = ({ name, table }: Part) =>
+    [...db.rows(table)].some(
+      ([key, { state }]) => state === 'pending' && db.ledger.get(`${name}\u0000${key}`)?.state !== 'quarantined',
+    )
+  const busy = () =>
+    [ship, render].some(waits) || fleet.working().some(({ process }) => (oracle.running.get(process)?.size ?? 0) > 0)
+  await within(world, 20_000, () => !busy())
+}

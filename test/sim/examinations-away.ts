@@ -1,12 +1,13 @@
 // What goes on while a server is away, or does not answer one call, and that it is noticed when it is back.
 import { ship } from './cast.ts'
-import { ableTo, type Examination, isDone, within, write } from './examination.ts'
-import { beginningMs } from './sim-process.ts'
+import { ableTo, type Examination, isDone, rested, within, write } from './examination.ts'
+import { beginningMs, type SimProcess } from './sim-process.ts'
 
 /** L2: while the queue is down each process sweeps for itself; when it is back, all of them use it again. */
 const queueDown: Examination = async (world) => {
   const { oracle, network, kernel, draw, fleet, told, server, tally } = world
   if (!server || !ableTo(world, ship)) return
+  await rested(world)
   const since = kernel.now()
   const tell = (event: 'queue.down' | 'queue.up') =>
     new Set(told.filter((each) => each.event === event && each.atMs >= since).map(({ process }) => process))
@@ -50,4 +51,51 @@ const beatUnanswered: Examination = async (world) => {
   )
 }
 
-export const awayExaminations: readonly Examination[] = [queueDown, beatUnanswered]
+/** L5: what a frozen worker took is run by another. When it wakes after its lease it starts nothing (S2), and commits nothing (S4). */
+const frozen: Examination = async (world) => {
+  const { oracle, network, fleet, plan, tally, trace, draw } = world
+  const able = fleet.working().filter(({ jobs }) => jobs.includes(ship.name))
+  if (able.length < 2) return
+  await rested(world)
+  const took = new Set<SimProcess>()
+  const starts = draw.chance(0.5)
+  let sleeper: SimProcess | undefined
+  network.mute = (from, name) => {
+    if (name === 'ledger.take') took.add(from)
+    // Between its take and its start, or before it commits what it did.
+    if (!sleeper && name === (starts ? 'begin' : `source(${ship.name}).check`) && took.has(from)) {
+      sleeper = from
+      from.freeze()
+    }
+    return false
+  }
+  const key = write(world, ship, 'ok', 'after').text
+  const boundMs = 2 * plan.leaseMs + 1.1 * plan.sweepMs + 6_000
+  const done = await within(world, boundMs, () => isDone(world, ship, key))
+  network.mute = () => false
+  oracle.check('L5', done, () => `what a frozen worker took is not done after ${boundMs} ms`)
+  if (!sleeper) return
+  tally.fault('process woke after its lease')
+  trace.tell(sleeper.name, 'wakes up')
+  sleeper.thaw()
+  await within(world, 3_000, () => false)
+}
+
+/** L9: a fence that the store does not answer in time is nobody's failure: the key runs again. */
+const fenceUnanswered: Examination = async (world) => {
+  const { oracle, network } = world
+  if (!ableTo(world, ship)) return
+  await rested(world)
+  let late = false
+  network.late = (_, name) => {
+    if (late || name !== 'ledger.settle') return false
+    late = true
+    return true
+  }
+  const key = write(world, ship, 'ok', 'after').text
+  const done = await within(world, 60_000, () => isDone(world, ship, key))
+  network.late = () => false
+  oracle.check('L9', done, () => 'what the store did not settle in time is not done after a minute')
+}
+
+export const awayExaminations: readonly Examination[] = [queueDown, beatUnanswered, frozen, fenceUnanswered]

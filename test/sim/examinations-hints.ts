@@ -1,12 +1,13 @@
 // What becomes of hints that start nothing when they are popped: they come in time, and not with the next sweep.
 import { ship } from './cast.ts'
-import { ableTo, type Examination, isDone, within, write } from './examination.ts'
+import { ableTo, type Examination, isDone, rested, within, write } from './examination.ts'
 import { beginningMs } from './sim-process.ts'
 
 /** L3: a key that is enqueued while it waits for its next attempt has that in time. */
 const backedOff: Examination = async (world) => {
   const { oracle, fleet, db, kernel, server } = world
   if (!server || !ableTo(world, ship)) return
+  await rested(world)
   const key = write(world, ship, 'fails twice', 'after')
   const row = () => db.ledger.get(`${ship.name}\u0000${key.text}`)
   const failed = await within(world, 6_000, () => row()?.failures === 1 && row()?.holder === null)
@@ -26,6 +27,7 @@ const backedOff: Examination = async (world) => {
 const tooEarly: Examination = async (world) => {
   const { oracle, server } = world
   if (!server || !ableTo(world, ship)) return
+  await rested(world)
   const key = write(world, ship, 'ok', 'before', undefined, 600)
   const found = await within(world, 2_500, () => isDone(world, ship, key.text))
   oracle.check('L3', found, () => 'a row that was enqueued 0.6 s before its commit waits for a sweep')

@@ -29,6 +29,8 @@ export class WireError extends Error {
   }
 }
 
+/** Later than any deadline of a call. */
+const lateMs = 28_000
 /** How long a client waits on a connection that has gone silent. */
 const patienceMs = 28_000
 
@@ -58,6 +60,8 @@ export class Network {
   weather: Weather = calm
   /** True for a call that is to get no answer: set for one at a time, beside the weather. */
   mute: (from: SimProcess, name: string) => boolean = () => false
+  /** True for a call that is to arrive after its deadline. */
+  late: (from: SimProcess, name: string) => boolean = () => false
   /**
    * Hears of each port event of a process right before it happens: a request that is sent, a reply that is heard. The process
    * may die or freeze of it; an error that it returns breaks the call there.
@@ -126,7 +130,7 @@ export class Network {
       noAnswer()
       if (this.#chance.float() < 0.5) return
     }
-    this.#kernel.after(this.#delay(), () => {
+    this.#kernel.after(this.late(from, name) ? lateMs : this.#delay(), () => {
       if (server.down === 'hangs') {
         from.unanswered++
         return void noAnswer()

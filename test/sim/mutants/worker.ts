@@ -221,6 +221,14 @@ export const ofTheWorker: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'hint-before-the-commit',
+    'M28: what is enqueued in a transaction is hinted before its commit, and after a rollback, too',
+    'src/enqueue/after-commit.ts',
+    'return list !== undefined',
+    'return false',
+    test('flow/enqueue'),
+  ),
+  mutant(
     'delay-only-in-the-queue',
     'M40: when an intent is to run is not stored with it',
     'src/enqueue/record.ts',
