@@ -17,6 +17,7 @@ export interface Ground {
   readonly deploy: () => void
 }
 
+/** Something that happens in a scenario. */
 export interface Act {
   /** A moment in ms; or the first port event of that name, as in `ledger.take heard`. */
   readonly when: number | string

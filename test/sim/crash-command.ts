@@ -71,6 +71,7 @@ async function sweepAll(tasks: readonly Task[], processes: number): Promise<bool
         if (message === 'played') return played++
         console.log(lineOf(message))
         for (const what of message.wrong.slice(0, wordsMost)) console.log(`    ${what}`)
+        if (message.wrong.length > 0) console.log(`    ${howToPlay(message)}`)
         return all.push(message)
       },
     ),
@@ -100,6 +101,12 @@ const named = (name: string) => scenarios.find((each) => each.name === name) as 
 /** What a sweep found, in one line. */
 export function lineOf({ scenario, fate, points, crashes, stuck, doubled, wrong }: Swept): string {
   return `${scenario}, the process ${fate}: points ${points}, crashes ${crashes}, stuck ${stuck}, doubled ${doubled}, wrong ${wrong.length}`
+}
+
+/** The command that tells the story of the first point that is wrong; 0: the play without a crash. */
+function howToPlay({ scenario, fate, wrong }: Swept): string {
+  const point = /^point (\d+)/.exec(wrong[0] ?? '')?.[1] ?? 0
+  return `npm run sim -- --crash-points --scenario '${scenario}' --fate '${fate}' --point ${point}`
 }
 
 /** A process that is given one task after the other. */

@@ -6,8 +6,10 @@ import type { Plan } from './plan.ts'
 
 /** What becomes of the process under test at a port event; `is cut off`: that call of it breaks there. */
 export const fates = ['dies', 'freezes', 'is cut off'] as const
+/** One of them. */
 export type Fate = (typeof fates)[number]
 
+/** A short story with a process in it that can end at any of its port events. */
 export interface Scenario {
   readonly name: string
   readonly parts: readonly Part[]
@@ -36,6 +38,7 @@ function scenario(
   return { name, parts, soonMs, starts, acts, survivor: 'restarted', fates: ['dies', 'is cut off'], plan: {}, ...more }
 }
 
+/** All of them; `npm run sim -- --crash-points` plays each with each of its fates. */
 export const scenarios: readonly Scenario[] = [
   scenario('a row is written and enqueued', [ship], 1_500, 1, [writes(300, ship, 0, 'ok')], {
     fates,
