@@ -8,6 +8,7 @@ import { Kernel } from './kernel.ts'
 import { Losses } from './losses.ts'
 import { Network } from './network.ts'
 import { Oracle } from './oracle.ts'
+import { Outcomes } from './outcomes.ts'
 import { Draw, type Plan } from './plan.ts'
 import { SimQueue } from './queue/sim-queue.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -19,6 +20,7 @@ import { Trace } from './trace.ts'
 import type { Truth } from './truth.ts'
 import { User } from './user.ts'
 import type { QueueServer } from './wired-queue.ts'
+import type { StoreEar } from './wired-store.ts'
 
 /** What an app told, and when. */
 export interface Told {
@@ -76,6 +78,7 @@ export class SimWorld {
       standing: (id) => this.user.standing.get(id),
       crashed: () => this.network.servers.store.lives > 0,
     }
+    const outcomes = new Outcomes(this.oracle)
     const losses = new Losses(this.oracle, plan.sharedQueue)
     this.db.watch = (change) => {
       this.oracle.committed(change)
@@ -89,7 +92,7 @@ export class SimWorld {
       store: () => this.db.store(),
       ways: {
         network: this.network,
-        ear: this.oracle,
+        ear: this.#ear(outcomes),
         kill: (tx) => this.db.kill(tx),
         oneConnection: this.db.oneConnection,
       },
@@ -97,6 +100,7 @@ export class SimWorld {
       stage: () => this.#stage(),
       told: (process, event, detail) => {
         this.trace.tell(process.name, `* ${event}`, () => eventText(detail))
+        outcomes.told(process, event, detail)
         if (event === 'queue.lost') losses.told(detail as EventMap['queue.lost'])
         if (event.startsWith('queue.')) this.told.push({ process, event, detail, atMs: kernel.now() })
       },
@@ -117,6 +121,18 @@ export class SimWorld {
   /** The store's clock, in epoch ms. */
   nowMs(): number {
     return beginningMs + this.kernel.now()
+  }
+
+  #ear(outcomes: Outcomes): StoreEar {
+    const { oracle } = this
+    return {
+      sent: (...call) => oracle.sent(...call),
+      arrives: (...call) => oracle.arrives(...call),
+      heard: (process, name, args, answer, noted) => {
+        oracle.heard(process, name, args, answer, noted)
+        outcomes.heard(process, name, args, answer)
+      },
+    }
   }
 
   #server(): QueueServer {

@@ -79,7 +79,7 @@ async function inTests(folder: string, file: string, { timeMs }: Patience): Prom
   const report = join(folder, 'found.json')
   const { output, code } = await run(
     folder,
-    ['node_modules/vitest/vitest.mjs', 'run', file, '--reporter=json', `--outputFile=${report}`],
+    ['node_modules/vitest/vitest.mjs', 'run', file, '--bail=1', '--reporter=json', `--outputFile=${report}`],
     timeMs,
   )
   if (code === 0) return { found: false, how: `${file} passes`, seeds: null }
