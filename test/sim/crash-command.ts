@@ -36,11 +36,17 @@ export async function crashPoints(args: readonly string[]): Promise<boolean> {
     throw new Error(`--scenario is ${wanted}; expected one of:\n  ${scenarios.map(({ name }) => name).join('\n  ')}`)
   const fate = fates.find((each) => each === only)
   if (only !== undefined && !fate) throw new Error(`--fate is ${only}; expected one of: ${fates.join(', ')}`)
-  if (values.point !== undefined) return tell(chosen[0] as Scenario, Number(values.point), fate ?? 'dies')
+  if (values.point !== undefined) return tell(chosen[0] as Scenario, whole('point', values.point), fate ?? 'dies')
   const tasks = chosen.flatMap((scenario) =>
     scenario.fates.filter((each) => !fate || each === fate).map((each) => ({ scenario: scenario.name, fate: each })),
   )
-  return sweepAll(tasks, Math.max(1, Number(values.processes) || 1))
+  return sweepAll(tasks, Math.max(1, whole('processes', values.processes)))
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 0) throw new Error(`--${name} is ${text}; expected a whole number`)
+  return value
 }
 
 /** One play, with its story. */
