@@ -53,6 +53,9 @@ export interface FleetSurroundings {
   readonly told: <Name extends keyof EventMap>(process: SimProcess, event: Name, detail: EventMap[Name]) => void
 }
 
+/** One for all processes: making one costs more than all that a process does with it. */
+const mailInput = z.object({ deed: z.string() })
+
 const codecs = new Map(cast.map(({ name, key }) => [name, keyCodec(key)]))
 
 export class Fleet {
@@ -130,7 +133,7 @@ export class Fleet {
       uniqueUntil: part.uniqueUntil,
     }
     const options = part.input
-      ? { ...common, input: z.object({ deed: z.string() }) }
+      ? { ...common, input: mailInput }
       : { ...common, key: part.key, pending: part.sql }
     return (app.job as unknown as (name: string, options: object) => Declared)(part.name, options)
   }

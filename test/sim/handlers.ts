@@ -24,7 +24,6 @@ export interface Stage {
 }
 
 const slowMs = 2_500
-const never = new Promise<never>(() => {})
 
 /** The part of a context that handlers of one key and of many have in common here. */
 interface Acting {
@@ -85,7 +84,8 @@ async function begin(stage: Stage, process: SimProcess, part: Part, key: string,
   switch (stage.deedOf(part.name, key)) {
     case 'crash':
       stage.crash(process)
-      return never
+      // One of its own each time: a promise that all share would keep every world that ever waited for it.
+      return new Promise<never>(() => {})
     case 'slow':
       await process.clock.sleep(slowMs, ctx.signal)
       return true

@@ -28,6 +28,7 @@ export class SimProcess {
   readonly #kernel: Kernel
   readonly #skew: Skew
   readonly #unheard: (() => void)[] = []
+  readonly #listening = new Set<() => void>()
 
   constructor(name: string, kernel: Kernel, random: Random, skew: Skew) {
     this.name = name
@@ -47,10 +48,24 @@ export class SimProcess {
     return this.#kernel.after(ms, () => this.hear(what))
   }
 
+  /** Calls `then` when `signal` aborts, while the process lives; what it returns ends that. */
+  listen(signal: AbortSignal | undefined, then: () => void): () => void {
+    if (!signal) return () => {}
+    const deaf = () => {
+      signal.removeEventListener('abort', then)
+      this.#listening.delete(deaf)
+    }
+    signal.addEventListener('abort', then)
+    this.#listening.add(deaf)
+    return deaf
+  }
+
   kill(): void {
     if (this.state === 'dead') return
     this.state = 'dead'
     this.#unheard.length = 0
+    // A signal made of others is kept, with all that it holds, for as long as somebody listens.
+    for (const deaf of this.#listening) deaf()
     this.onDeath()
   }
 
@@ -76,11 +91,11 @@ export class SimProcess {
         if (signal?.aborted) return resolve()
         const done = () => {
           cancel()
-          signal?.removeEventListener('abort', done)
+          deaf()
           resolve()
         }
         const cancel = this.hearAfter(ms / this.#skew.rate, done)
-        signal?.addEventListener('abort', done)
+        const deaf = this.listen(signal, done)
       }),
   }
 }

@@ -77,13 +77,13 @@ function waited(
       const popped = queue.pop(request)
       if (popped.hints.length > 0 || kernel.now() >= until || signal?.aborted) {
         waiting.delete(look)
-        signal?.removeEventListener('abort', look)
+        deaf()
         return resolve(popped)
       }
       waiting.add(look)
       cancel = kernel.after(Math.max(0.1, Math.min(until, queue.nextDue(names)) - kernel.now()), look)
     }
-    signal?.addEventListener('abort', look)
+    const deaf = process.listen(signal, look)
     look()
   })
 }
