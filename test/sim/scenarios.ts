@@ -16,7 +16,7 @@ export interface Scenario {
   readonly acts: readonly Act[]
   /** Without a crash all is done so soon. */
   readonly soonMs: number
-  /** Without a crash handlers start so often; `any`: that depends on who runs beside whom. */
+  /** Without a crash handlers start so often; `any`: a crash may double them, or who runs beside whom decides. */
   readonly starts: number | 'any'
   /** Who goes on when the process under test is dead: one that its supervisor starts, or one that lives beside it. */
   readonly survivor: 'restarted' | 'beside'
@@ -111,7 +111,10 @@ export const scenarios: readonly Scenario[] = [
   scenario('a handler writes over a connection of its own', [probe], 5_000, 1, [writes(300, probe, 0, 'ok')], {
     fates,
   }),
-  scenario('a handler leaves its row as it was', [ship], 18_000, 5, [writes(300, ship, 0, 'stays')], { plan: rarely }),
+  // Its success is recorded first, and forgets what failed before: a crash before the stall is written begins the count anew.
+  scenario('a handler leaves its row as it was', [ship], 18_000, 'any', [writes(300, ship, 0, 'stays')], {
+    plan: rarely,
+  }),
   scenario(
     'a job is paused and resumed',
     [ship],
