@@ -5,8 +5,8 @@ import { playScenario, sweepPoints } from './crash-points.ts'
 import { type Fate, type Scenario, scenarios } from './scenarios.ts'
 
 const chosen: readonly (readonly [name: string, fate: Fate])[] = [
-  ['a row is written and enqueued', 'dies'],
-  ['an intent is recorded in a transaction of the app', 'freezes'],
+  ['a row is written and enqueued', 'freezes'],
+  ['an intent is recorded in a transaction of the app', 'dies'],
   ['the store restarts while an outcome is recorded', 'is cut off'],
   ['a worker is told to stop while its handlers run', 'dies'],
   ['each process has a queue of its own', 'dies'],
