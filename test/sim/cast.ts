@@ -17,6 +17,8 @@ export type Deed =
   | 'crash'
   /** Takes some seconds, and does not listen to its signal; examinations only. */
   | 'deaf'
+  /** Throws, whoever is in the call with it; examinations only. */
+  | 'throws'
   /** Returns without having changed the row. */
   | 'stays'
   /** Asks for quarantine. */

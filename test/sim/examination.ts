@@ -20,8 +20,12 @@ export function write(
   return key
 }
 
+/** The last number of a key that was given out. */
+const last = new WeakMap<SimWorld, number>()
+
 function keyOf(world: SimWorld, part: Part): WriteRow['key'] {
-  const number = 1_000 + world.user.standing.size
+  const number = (last.get(world) ?? 1_000) + 1
+  last.set(world, number)
   return part === render
     ? { value: BigInt(number), text: String(number), odd: false }
     : { value: `x${number}`, text: `x${number}`, odd: false }

@@ -2,7 +2,7 @@
 // one is made good. Keys are of their own, so that they depend on nothing before.
 
 import { render, ship } from './cast.ts'
-import { ableTo, type Examination, isDone, passMs, within, write } from './examination.ts'
+import { ableTo, type Examination, isDone, passMs, rested, within, write } from './examination.ts'
 import { awayExaminations } from './examinations-away.ts'
 import { hintExaminations } from './examinations-hints.ts'
 import { beginningMs } from './sim-process.ts'
@@ -133,8 +133,19 @@ const many: Examination = async (world) => {
   )
 }
 
+/** L9: one that throws takes none of its batch to quarantine: they go on in halves (M36). */
+const badNeighbour: Examination = async (world) => {
+  const { oracle } = world
+  if (!ableTo(world, render)) return
+  await rested(world)
+  write(world, render, 'throws', 'never')
+  const keys = Array.from({ length: 3 }, () => write(world, render, 'ok', 'never').text)
+  const done = await within(world, passMs(world) + 12_000, () => keys.every((key) => isDone(world, render, key)))
+  oracle.check('L9', done, () => 'the neighbours of one that throws are not done')
+}
+
 export const examinations: readonly Examination[] = [
-  ...[unhinted, changed, lost, many, killed, stopped],
+  ...[unhinted, changed, lost, many, killed, stopped, badNeighbour],
   ...hintExaminations,
   ...awayExaminations,
 ]

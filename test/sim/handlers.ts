@@ -92,6 +92,8 @@ async function begin(stage: Stage, process: SimProcess, part: Part, key: string,
     case 'deaf':
       await process.clock.sleep(slowMs)
       return true
+    case 'throws':
+      throw new Error('it throws')
     case 'hangs':
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
       throw new Error('it was told to end')

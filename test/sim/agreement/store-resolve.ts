@@ -52,7 +52,10 @@ const shapeOf = ({ versioned, dated, finishes }: Source) => ({ versioned, dated,
 
 const turnOf = (memory: Memory, { of, wrong }: Detail) => {
   const found = memory.turns[of % memory.turns.length]
-  return found && { holder: wrong ? 'h9' : found.holder, turn: found.turn }
+  if (!found || !wrong) return found
+  // Of somebody else; or of the term before, in which the same one had it.
+  if (of % 2 === 0) return { holder: 'h9', turn: found.turn }
+  return { holder: found.holder, turn: { ...found.turn, term: found.turn.term - 1 } }
 }
 
 const named = (step: Step) => JSON.stringify(step)

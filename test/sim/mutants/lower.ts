@@ -8,7 +8,8 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'M41: whoever moves the mark makes one where there is none, and nobody notices the loss',
     'src/sweep/lost.ts',
     'const found = await queue.moveMark(known)',
-    'const found = (await queue.moveMark(known)) ?? (await queue.writeMark(known).then(() => known))',
+    `const moved = { ...known, sequence: known.sequence + 1 }
+  const found = (await queue.moveMark(known)) ?? (await queue.writeMark(moved).then(() => moved))`,
     sim,
   ),
   mutant(
