@@ -1,17 +1,24 @@
 // What follows from recorded outcomes: retries are hinted, everything is told, and successes are asked for progress.
+import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
 import { groupBy } from '../base/group-by.ts'
 import type { Random } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Push } from '../queue/push.ts'
+import { isPassing } from '../store/guarded.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import type { Ready, Settled } from './batch.ts'
 import { progress } from './progress.ts'
 
+/** Some seconds. */
+const progressTries = 6
+
 export interface AftermathPorts {
+  readonly clock: Clock
   readonly events: Events<EventMap>
   readonly push: Push
   readonly random: Random
@@ -54,8 +61,12 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): v
 }
 
 async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
-  const { ledger, sweeps, source, random, push, events } = ports
-  const { renewed, stalled, unclear } = await progress(ledger, source(job), random, job, entries)
+  const { clock, ledger, sweeps, source, random, push, events } = ports
+  // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
+  const again = (error: unknown, tries: number) => isPassing(error) && tries < progressTries
+  const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again }, () =>
+    progress(ledger, source(job), random, job, entries),
+  )
   const retries = stalled.filter(({ quarantined }) => !quarantined)
   const hints = [
     ...renewed.map((key) => ({ job: job.name, key, delayMs: 0, fresh: true })),
