@@ -1,5 +1,5 @@
 // What goes on while a server is away, or does not answer one call, and that it is noticed when it is back.
-import { ship } from './cast.ts'
+import { bill, ship } from './cast.ts'
 import { ableTo, type Examination, isDone, rested, within, write } from './examination.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
 
@@ -98,4 +98,34 @@ const fenceUnanswered: Examination = async (world) => {
   oracle.check('L9', done, () => 'what the store did not settle in time is not done after a minute')
 }
 
-export const awayExaminations: readonly Examination[] = [queueDown, beatUnanswered, frozen, fenceUnanswered]
+const crowd = 4_000
+
+/**
+ * L4: a queue that is lost again while the pass after the first loss is under way: the next one begins at the beginning, not at
+ * its cursor (M42). With so many rows that a ramped pass takes seconds; none of them is due before they are gone again.
+ */
+const lostTwice: Examination = async (world) => {
+  const { server, oracle, plan, db, told, kernel } = world
+  if (!server || plan.bounds.maxHints !== undefined || plan.sweepMs < 6_000 || !ableTo(world, bill)) return
+  await rested(world)
+  const keys = Array.from({ length: crowd }, (_, i) => JSON.stringify(['9', `z${i}`]))
+  const rows = db.begin()
+  const runAtMs = beginningMs + kernel.now() + 1.2 * plan.sweepMs
+  for (const key of keys) await rows.put(bill.table, key, { state: 'pending', generation: 1, runAtMs })
+  await rows.commit()
+  const since = kernel.now()
+  const isLost = () => told.some(({ event, atMs }) => event === 'queue.lost' && atMs >= since)
+  server.queue.wipe()
+  const noticed = await within(world, 2_500, isLost)
+  oracle.check('L4', noticed, () => 'nobody noticed in 2.5 s that the queue was wiped')
+  await within(world, 1_500, () => false)
+  // Losses are declared two seconds apart.
+  server.queue.wipe()
+  await within(world, 2_000, () => false)
+  const gone = db.begin()
+  for (const key of keys) await gone.remove(bill.table, key)
+  await gone.commit()
+  server.queue.lose(() => true)
+}
+
+export const awayExaminations: readonly Examination[] = [queueDown, beatUnanswered, frozen, fenceUnanswered, lostTwice]
