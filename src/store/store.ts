@@ -25,7 +25,7 @@ export interface Store<Tx = Transaction> {
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>): Promise<T>
-  /** True when the schema is older than what `migrate` would make it. */
+  /** True when the schema is older than what `migrate` would make it; throws where nothing can be written. */
   outdated(): Promise<boolean>
   /** Makes sure that the store can be used: read-write, migrated (`migrate` true brings it up to date), free of the dead. */
   prepare(options: { migrate: boolean }): Promise<void>

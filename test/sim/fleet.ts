@@ -132,9 +132,7 @@ export class Fleet {
       timeout: part.timeout,
       uniqueUntil: part.uniqueUntil,
     }
-    const options = part.input
-      ? { ...common, input: mailInput }
-      : { ...common, key: part.key, pending: part.sql }
+    const options = part.input ? { ...common, input: mailInput } : { ...common, key: part.key, pending: part.sql }
     return (app.job as unknown as (name: string, options: object) => Declared)(part.name, options)
   }
 

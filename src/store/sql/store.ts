@@ -36,7 +36,10 @@ export function sqlStore<Tx>(
     pauses: sqlPauses(db, texts),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
-    outdated: async () => (await schemaVersion(db)) < newestSchema,
+    async outdated() {
+      await assertWritable(db)
+      return (await schemaVersion(db)) < newestSchema
+    },
     async prepare(options) {
       await assertWritable(db)
       const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }
