@@ -57,11 +57,11 @@ export class Intake {
     const either = AbortSignal.any([signal, over.signal])
     // A job that gets below its limit does not wait for the hints of another.
     if (full.length > 0)
-      void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort())
+      void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
     try {
       return (await queue.pop({ jobs, limit: slots.free, waitMs }, either)).hints
     } finally {
-      over.abort()
+      over.abort(null)
     }
   }
 
@@ -82,7 +82,7 @@ export class Intake {
     const either = AbortSignal.any([signal, over.signal])
     const { slots, clock } = this.#ports
     await Promise.race([slots.freed(either, this.#anyRoom), clock.sleep(pollMs, either)])
-    over.abort()
+    over.abort(null)
   }
 
   /** Another job is named first each time: queues may serve them in this order, and one without end would starve the rest. */

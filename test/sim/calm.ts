@@ -58,7 +58,7 @@ export class Calm {
   /** A few last tests, each of one thing that must happen soon. */
   async examine(): Promise<void> {
     const { draw, oracle } = this.#world
-    const chosen = examinations.filter(() => draw.chance(0.4))
+    const chosen = examinations.filter(() => draw.chance(0.25))
     for (const examine of chosen) {
       if (oracle.violations.length > 0) return
       await examine(this.#world, this)
@@ -84,7 +84,8 @@ export class Calm {
   #choose(): void {
     const { fleet, draw, db } = this.#world
     const working = fleet.working()
-    const survivors = working.filter(() => draw.chance(0.6))
+    // Mostly few: whoever lives makes the calm longer to play, and adds little.
+    const survivors = working.filter(() => draw.chance(0.6)).slice(0, draw.chance(0.8) ? 2 : working.length)
     this.core =
       survivors.length > 0
         ? survivors

@@ -90,6 +90,7 @@ const immediate = {
   now: () => 0,
   wall: () => beginningMs,
   sleep: () => new Promise<void>(() => {}),
+  after: () => () => {},
   gather: async () => {},
 }
 

@@ -62,6 +62,7 @@ export class Process {
     return {
       now: inner.now,
       wall: inner.wall,
+      after: (ms, then) => inner.after(ms, () => (this.dead ? void this.#thawed.then(then) : then())),
       gather: () => inner.gather().then(() => (this.dead ? this.#thawed : undefined)),
       sleep: (ms, signal) => inner.sleep(ms, signal).then(() => (this.dead ? this.#thawed : undefined)),
     }

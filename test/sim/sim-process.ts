@@ -85,6 +85,7 @@ export class SimProcess {
   readonly clock: Clock = {
     now: () => this.#kernel.now() * this.#skew.rate,
     wall: () => beginningMs + this.#kernel.now() + this.#skew.wallMs,
+    after: (ms, then) => this.hearAfter(ms / this.#skew.rate, then),
     gather: () => new Promise((resolve) => this.hearAfter(0, resolve)),
     sleep: (ms, signal) =>
       new Promise((resolve) => {

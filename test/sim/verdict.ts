@@ -8,7 +8,7 @@ export interface Verdict extends Omit<Told, 'violations' | 'story' | 'end'> {
 }
 
 /** One in so many seeds is played again; odd, so that two processes that share seeds out have as much of it. */
-const againEvery = 21
+const againEvery = 41
 
 export async function judge(seed: number, options: HistoryOptions = {}): Promise<Verdict> {
   const { violations, story: _, end, ...told } = await history(seed, options)

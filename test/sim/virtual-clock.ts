@@ -32,6 +32,14 @@ export class VirtualClock implements Clock {
     })
   }
 
+  after(ms: number, then: () => void): () => void {
+    const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order++, fire: then }
+    this.#timers.push(timer)
+    return () => {
+      timer.fire = undefined
+    }
+  }
+
   gather(): Promise<void> {
     return this.during(new Promise((resolve) => setImmediate(resolve)))
   }
