@@ -25,6 +25,8 @@ export interface AftermathPorts {
   readonly ledger: Ledger
   readonly sweeps: Pick<Sweeps, 'noProgress'>
   readonly source: (job: Job) => Source
+  /** Aborts when the worker has stopped: nothing is tried again after that. */
+  readonly over: AbortSignal
 }
 
 /** Database first, queue second: the retry is recorded, now it is hinted. */
@@ -61,10 +63,10 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): v
 }
 
 async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
-  const { clock, ledger, sweeps, source, random, push, events } = ports
+  const { clock, ledger, sweeps, source, random, push, events, over } = ports
   // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
   const again = (error: unknown, tries: number) => isPassing(error) && tries < progressTries
-  const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again }, () =>
+  const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again, signal: over }, () =>
     progress(ledger, source(job), random, job, entries),
   )
   const retries = stalled.filter(({ quarantined }) => !quarantined)

@@ -327,7 +327,8 @@ export class Worker {
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
       settle(store.ledger, this.claims, outcomes),
     )
-    await aftermath({ ...this.#ports, ledger: store.ledger, sweeps: store.sweeps }, results)
+    const over = this.#over.signal
+    await aftermath({ ...this.#ports, ledger: store.ledger, sweeps: store.sweeps, over }, results)
     return results
   }
 
