@@ -2,7 +2,7 @@
 // and hear, what the store commits, and when handlers start and end; docs/invariants.md says what S1 … mean.
 import { backoffMs, type RetryPolicy } from '../../src/job/outcome.ts'
 import type { Claim, TakeAnswer } from '../../src/store/ledger.ts'
-import { type Deed, finishing, type Part, partOf } from './cast.ts'
+import { type Deed, type Part, partOf } from './cast.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
 import type { Change } from './store/engine.ts'
 import type { LedgerRow, MarkRow, SweepRow } from './store/schema.ts'
@@ -334,15 +334,10 @@ export class Oracle implements StoreEar {
     }
   }
 
-  /** Claims whose handler started and whose end was never recorded. */
-  openClaims(): string[] {
-    return [...this.#claims].map(([claim, key]) => `${claim} of ${key.replace('\u0000', ' ')}`)
-  }
-
-  /** True when the key ends well, by what its handler does. */
-  finishes(job: string, key: string): boolean {
-    const deed = this.#around.deedOf(job, key)
-    return deed !== undefined && finishing.includes(deed)
+  /** Claims of these jobs whose handler started and whose end was never recorded. */
+  openClaims(jobs: readonly string[]): string[] {
+    const ours = [...this.#claims].filter(([, key]) => jobs.includes(key.split('\u0000')[0] as string))
+    return ours.map(([claim, key]) => `${claim} of ${key.replace('\u0000', ' ')}`)
   }
 }
 
