@@ -197,10 +197,12 @@ export class Worker {
       hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints)
       const plan = calls(handler, ready, slots + this.#slots.room(name))
-      await giveBack(this.#back, plan.over)
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - slots), name)
       for (const entries of plan.calls) void this.#finish(handler, entries)
+      // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
+      hints = plan.over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
+      await giveBack(this.#back, plan.over)
     } catch (error) {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))

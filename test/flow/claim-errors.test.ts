@@ -47,3 +47,25 @@ test('a key whose batch failed between check and start is not held for ever: it 
   expect(rows).toEqual([])
   await app.close()
 })
+
+test('a batch that needs more calls than there are slots, and cannot be given back in part, runs all the same', async () => {
+  await db.exec(`
+    insert into things values ('x', 'pending'), ('y', 'pending'), ('z', 'pending');
+    insert into regrow.ledger (job, key, state, failures, together, retry_at)
+      select 'thing.many', id, 'retrying', 1, 1, now() - interval '1 s' from things where state = 'pending'`)
+  const app = regrow({ store: failingRelease(1), lease: '2s' })
+  const ear = new Ear(app)
+  const job = app.job('thing.many', {
+    pending: sql`select id from things where state = 'pending'`,
+    sweep: { every: '1h' },
+  })
+  const handler = job.handleMany((ids) => db.query(`update things set state = 'done' where id = any($1)`, [ids]))
+  await job.enqueueMany(['x', 'y', 'z'])
+  // Each has failed in a batch and runs by itself now; there is one slot.
+  const worker = app.work({ handlers: [handler], concurrency: 1 })
+  await ear.hears('loop.failed', { loop: 'worker thing.many' })
+  await ear.until(() => ear.of('job.settled', { job: 'thing.many', state: 'done' }).length === 3)
+  await worker.stop()
+  expect((await db.query(`select key from regrow.ledger`)).rows).toEqual([])
+  await app.close()
+})

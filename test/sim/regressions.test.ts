@@ -85,6 +85,7 @@ const seeds: Readonly<Record<number, string>> = {
   32: 'a process never started, because its store hung when it began',
   110: 'enqueues of a process never ended, for the same reason',
   172: 'a job was not swept for thirty seconds, because the answer of its turn was lost',
+  8041: 'keys of a batch stayed claimed for ever, because giving back the rest of it had failed',
   1146: 'a healthy key was blamed for a fence without an answer',
 }
 
