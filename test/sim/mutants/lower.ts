@@ -112,8 +112,8 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'no-deadline',
     'M21: a call that gets no answer never ends',
     'src/base/deadline.ts',
-    'const done = new AbortController()',
-    'if (ms > 0) return work\n  const done = new AbortController()',
+    'return await Promise.race([work, late])',
+    'return await work',
     sim,
   ),
   mutant(
