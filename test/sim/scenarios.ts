@@ -98,7 +98,7 @@ export const scenarios: readonly Scenario[] = [
     6_000,
     2,
     [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'ok'), removes(1_500, ship, 0)],
-    { survivor: 'beside' },
+    {},
   ),
   scenario(
     'the version changes during back-off',
@@ -200,6 +200,6 @@ export const scenarios: readonly Scenario[] = [
     8_000,
     2,
     [writes(300, ship, 0, 'ok', { enqueue: 'never' }), records(300, 1, 'ok')],
-    { survivor: 'beside', plan: { sharedQueue: false } },
+    { plan: { sharedQueue: false } },
   ),
 ]
