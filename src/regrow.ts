@@ -28,6 +28,7 @@ import { FallbackQueue } from './queue/fallback.ts'
 import { lateDoor, pushDoor } from './queue/push.ts'
 import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
+import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
 import { type SweepOptions, type SweepReport, sweepOnDemand } from './sweep/on-demand.ts'
 import type { SlotReport } from './worker/slots.ts'
@@ -40,6 +41,11 @@ export interface AppOptions<Tx = Transaction> {
   store: StoreDriver<Tx>
   /** The view. Defaults to the store's own: an UNLOGGED table beside Postgres, memory beside PGlite. */
   queue?: QueueDriver
+  /**
+   * `'claim'` (default): a key is held while its handler runs, failures are remembered. `'none'`: neither; for cheap work that
+   * may be repeated.
+   */
+  guard?: 'claim' | 'none'
   /** How long a worker may be silent before its claims are freed. Defaults to 15 s; it beats five times in that. */
   lease?: Duration
   /** Bring regrow's tables up to date on first use. Defaults to true outside production. */
@@ -117,7 +123,7 @@ export function compose<Tx = Transaction>(
   { clock, random }: { clock: Clock; random: Random },
 ): App<Tx> {
   const registry = new Registry()
-  const { leaseMs, mistakes } = readApp(options)
+  const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
 
@@ -131,7 +137,8 @@ export function compose<Tx = Transaction>(
   })
   const opened = once(async () => {
     const store = await stored()
-    const real = (await options.queue?.open({ clock })) ?? (await connected()).defaultQueue()
+    const real =
+      (await options.queue?.open({ clock, identity: () => store.identity() })) ?? (await connected()).defaultQueue()
     const canary = new Canary()
     const queue = new FallbackQueue(canary.watch(real), clock, {
       down: (error) => events.emit('queue.down', { queue: real.name, error }),
@@ -149,7 +156,7 @@ export function compose<Tx = Transaction>(
     }
     const push = pushDoor(queue, events, clock)
     return {
-      store: { ...store, transaction: hintingAfterCommit(store.transaction, push) },
+      store: { ...store, ledger: guards[guard](store), transaction: hintingAfterCommit(store.transaction, push) },
       queue,
       canary,
       source,

@@ -27,5 +27,11 @@ export interface OpenStore<Tx = Transaction> {
 export interface QueueDriver {
   readonly kind: 'queue'
   readonly name: string
-  open(surroundings: { clock: Clock }): Promise<Queue>
+  open(surroundings: QueueSurroundings): Promise<Queue>
+}
+
+export interface QueueSurroundings {
+  readonly clock: Clock
+  /** Which store the hints are of: a queue on a server that others use, too, must not mix them up with those of another one. */
+  readonly identity: () => Promise<string>
 }

@@ -18,7 +18,7 @@ export interface EnqueuePorts {
   readonly clock: Clock
   readonly random: Random
   readonly push: Push
-  readonly intents: Intents
+  readonly intents: Pick<Intents, 'record'>
 }
 
 const pageSize = 1_000

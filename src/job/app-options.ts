@@ -6,10 +6,14 @@ import type { Handler } from './handler.ts'
 
 const leaseMsDefault = 15_000
 
-/** The lease of an app, and what is wrong with its options; nothing is thrown. */
-export function readApp(given: object | undefined): { leaseMs: number; mistakes: string[] } {
-  const options = (given ?? {}) as { store?: unknown; queue?: unknown; lease?: Duration }
-  const mistakes = unknownOptions(options, ['store', 'queue', 'lease', 'migrate'], 'regrow()')
+/** How a key is guarded while its handler runs. */
+type Guard = 'claim' | 'none'
+const guardNames: readonly Guard[] = ['claim', 'none']
+
+/** The lease and the guard of an app, and what is wrong with its options; nothing is thrown. */
+export function readApp(given: object | undefined): { leaseMs: number; guard: Guard; mistakes: string[] } {
+  const options = (given ?? {}) as { store?: unknown; queue?: unknown; guard?: unknown; lease?: Duration }
+  const mistakes = unknownOptions(options, ['store', 'queue', 'guard', 'lease', 'migrate'], 'regrow()')
   if (options.store === undefined)
     mistakes.push('regrow(): `store` is missing: where is the truth? Give postgres(url) or pglite(directory)')
   else if (!opens(options.store))
@@ -20,6 +24,11 @@ export function readApp(given: object | undefined): { leaseMs: number; mistakes:
     mistakes.push(
       `regrow(): \`queue\` is ${kind(options.queue)}; expected what memory() or another queue's function returns`,
     )
+  const guard = guardNames.find((name) => name === (options.guard ?? 'claim'))
+  if (guard === undefined)
+    mistakes.push(
+      `regrow(): \`guard\` is ${typeof options.guard === 'string' ? `"${options.guard}"` : kind(options.guard)}; expected 'claim' or 'none'`,
+    )
   let leaseMs = leaseMsDefault
   try {
     leaseMs = milliseconds(options.lease ?? leaseMsDefault, '`lease`')
@@ -27,7 +36,7 @@ export function readApp(given: object | undefined): { leaseMs: number; mistakes:
   } catch (error) {
     mistakes.push(`regrow(): ${messageOf(error).replace('\n  → ', '. ')}`)
   }
-  return { leaseMs, mistakes }
+  return { leaseMs, guard: guard ?? 'claim', mistakes }
 }
 
 /** What `app.work()` may be given, as far as it is read here. */

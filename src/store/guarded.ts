@@ -47,6 +47,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),
+    identity: () => call('store.identity', () => store.identity()),
     outdated: () => call('store.outdated', () => store.outdated()),
     prepare: ({ migrate }) =>
       givingWay(async () => {

@@ -22,4 +22,6 @@ export interface IntentAnswer {
 export interface Intents {
   /** Writes intents, in `tx` where one is given. */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
+  /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */
+  finish(ids: readonly string[], tx?: SqlExecutor): Promise<void>
 }

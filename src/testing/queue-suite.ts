@@ -1,5 +1,5 @@
 // What every queue of hints has to keep, as cases: give it your driver, loop over what comes back.
-import { type Clock, systemClock } from '../index.ts'
+import { type Clock, type QueueDriver, systemClock } from '../index.ts'
 import type { QueueBounds } from '../queue/hint.ts'
 import type { Queue } from '../queue/queue.ts'
 import { boundsCases } from './queue/bounds.ts'
@@ -37,7 +37,7 @@ export interface QueueSubject {
    * Opens the queue with these bounds, as a process would. Called several times in one case: what is `shared` then shows
    * the same hints each time. The suite wipes it before each case and closes what it opened.
    */
-  open(bounds: QueueBounds, surroundings: { clock: Clock }): Promise<Queue>
+  open(bounds: QueueBounds, surroundings: Parameters<QueueDriver['open']>[0]): Promise<Queue>
   /** Cases that this queue does not pass, each with its reason. Defaults to none. */
   readonly skip?: readonly Skip[]
   /** Seed of the random cases. Defaults to the time. */
@@ -57,7 +57,7 @@ export function queueSuite({
     const opened: Queue[] = []
     let given = { maxHints: 1_000_000, maxDelayed: 1_000_000 }
     const connect = async (clock: Clock) => {
-      const queue = await open(given, { clock })
+      const queue = await open(given, { clock, identity: async () => 'a store of the suite' })
       opened.push(queue)
       return queue
     }

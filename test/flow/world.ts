@@ -202,6 +202,7 @@ export class World {
         ])
         const wrapped: Store = {
           ...(Object.fromEntries(ports) as Store),
+          identity: () => clock.during(store.identity()),
           outdated: () => clock.during(store.outdated()),
           prepare: (options) => clock.during(store.prepare(options)),
           source: (job) => timeless(store.source(job)),

@@ -159,6 +159,7 @@ export class PgliteTruth implements Truth {
             return fn(lent as never, lent)
           }),
         ),
+      identity: () => real.identity(),
       outdated: async () => false,
       prepare: async () => {},
       migrate: () => real.migrate(),

@@ -97,6 +97,7 @@ export class Process {
         const { store, defaultQueue } = await this.#clock.during(driver.open(around))
         const wrapped: Store = {
           ...store,
+          identity: () => this.#clock.during(store.identity()),
           outdated: () => this.#clock.during(store.outdated()),
           prepare: (options) => this.#clock.during(store.prepare(options)),
           ledger: this.port('ledger', store.ledger),

@@ -117,6 +117,7 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
     pauses: port('pauses', store.pauses),
     source: (job: Job) => port(`source(${job.name})`, store.source(job)),
     transaction,
+    identity: () => call('identity', [], () => store.identity()),
     outdated: () => call('outdated', [], () => store.outdated()),
     prepare: (options) => call('prepare', [], () => store.prepare(options)),
     migrate: () => store.migrate(),

@@ -34,6 +34,9 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
         waitMs: Math.max(0, Number(row.wait_ms)),
       }))
     },
+    async finish(ids, tx) {
+      await (tx ?? db).query(texts().finishIntents, [JSON.stringify(ids)])
+    },
   }
 }
 

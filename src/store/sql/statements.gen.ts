@@ -188,6 +188,12 @@ cross join lateral (
   where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
   for update
 ) h`,
+  finishIntents: `with gone as materialized (
+  select n.id from jsonb_array_elements_text($1::text::jsonb) as x(id)
+  join regrow.intents n on n.id = x.id::uuid
+  order by n.id for update of n
+)
+delete from regrow.intents n using gone where n.id = gone.id`,
   free: `with recursive env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
@@ -246,6 +252,8 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  identity: `select concat_ws(' ', (select value from regrow.meta where name = 'identity'), c.system_identifier, current_database()) as identity
+from pg_control_system() c`,
   inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed, -- since 4
   (extract(epoch from h.at) * 1000)::float8 as lost_ms, (extract(epoch from h.ended_at) * 1000)::float8 as ended_ms -- since 4
 from regrow.heals h order by h.at desc, h.id desc limit $1::int -- since 4

@@ -36,6 +36,7 @@ export function sqlStore<Tx>(
     pauses: sqlPauses(db, texts),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
+    identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)
       return (await schemaVersion(db)) < newestSchema

@@ -59,6 +59,7 @@ export class SimDatabase {
       pauses: simPauses(schema),
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
+      identity: async () => 'simulated',
       outdated: async () => false,
       prepare: async () => {},
       migrate: async () => ({ from: newestSchema, to: newestSchema }),

@@ -25,6 +25,10 @@ export function simIntents(schema: Schema): Intents {
         )
       return answers
     },
+    finish: (ids, tx) =>
+      schema.engine.run('intents.finish', tx && sessionOf(tx), function* (session) {
+        for (const id of [...ids].map(uuidOf).sort(byBytes)) yield* removeIntent(schema, session, id)
+      }),
   }
 }
 
