@@ -54,6 +54,10 @@ export function container({ image, options = [], args = [], endSignal }) {
       pid = undefined
     },
 
+    async signal(signal) {
+      await run('docker', ['kill', '--signal', signal, name])
+    },
+
     async remove() {
       await run('docker', ['rm', '--force', '--volumes', name]).catch(() => {})
       pid = undefined

@@ -12,6 +12,7 @@ import { folderWith } from './places.mjs'
  * @property {string} name
  * @property {string[]} programs all of them have to be in one folder
  * @property {() => string[]} places folders to look in besides PATH
+ * @property {(folder: string) => boolean} [suits] false: the programs there are too old
  * @property {string} debian package name
  * @property {string} brew formula name
  * @property {string} [image] Docker image
@@ -69,7 +70,8 @@ async function search(need) {
 }
 
 function local(need) {
-  return folderWith(need.programs, need.places())
+  const folder = folderWith(need.programs, need.places())
+  return folder !== undefined && (need.suits?.(folder) ?? true) ? folder : undefined
 }
 
 function programsIn(folder) {

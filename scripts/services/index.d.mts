@@ -47,6 +47,54 @@ export interface Pgbouncer {
   close(): Promise<void>
 }
 
+export interface RedisOptions {
+  /** Lines of redis.conf, such as `{ maxmemory: '3mb' }`. Nothing is saved unless `save` says so. */
+  settings?: Record<string, string | number>
+  /** Further arguments of redis-server. */
+  args?: string[]
+  /** True lets REGROW_TEST_REDIS_URL name a server instead, which then cannot be stopped. Defaults to false. */
+  shared?: boolean
+  /** True: it speaks TLS alone, with a certificate signed by itself (`caFile`). Needs openssl. Defaults to false. */
+  tls?: boolean
+  /** The master whose replica it is; it has all of its keys when it is ready. Defaults to none. */
+  replicaOf?: { readonly port: number }
+}
+
+export interface RedisServer {
+  readonly port: number
+  /** Undefined for a server that is named by the environment. Changes with a restart. */
+  readonly pid: number | undefined
+  /** Where it saves `dump.rdb`. */
+  readonly dataDir: string | undefined
+  /** The certificate to trust, when it speaks TLS. */
+  readonly caFile: string | undefined
+  /** Connection string. The database defaults to 0. */
+  url(database?: number): string
+  /** One command, over a connection of its own; an error reply is thrown. */
+  command(...args: (string | number)[]): Promise<RedisReply>
+  /** Starts a stopped or killed server on the same port and data. */
+  start(): Promise<void>
+  /** SIGTERM: it saves what it was told to save. */
+  stop(): Promise<void>
+  restart(): Promise<void>
+  kill9(): Promise<void>
+  /** SIGSTOP: connections stay open, and nothing answers. */
+  pause(): Promise<void>
+  /** SIGCONT. */
+  resume(): Promise<void>
+  /** Ends the server and removes its data. */
+  close(): Promise<void>
+}
+
+/** An error inside of a list is a value. */
+export type RedisReply = string | number | null | Error | RedisReply[]
+
+/** Starts a Redis server of one's own. It ends with this process, however that ends. */
+export function startRedis(options?: RedisOptions): Promise<RedisServer>
+
+/** One command on any server (`redis://` or `rediss://`, which is trusted as it is); an error reply is thrown. */
+export function redisCommand(url: string, ...args: (string | number)[]): Promise<RedisReply>
+
 /** Starts a PostgreSQL server of one's own. It ends with this process, however that ends. */
 export function startPostgres(options?: PostgresOptions): Promise<PostgresServer>
 

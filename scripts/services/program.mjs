@@ -46,6 +46,11 @@ export function program({ command, args, logFile, endSignal }) {
       await ended
     },
 
+    /** Sends a signal that ends nothing. */
+    async signal(signal) {
+      child?.kill(signal)
+    },
+
     async remove() {
       await this.end()
     },

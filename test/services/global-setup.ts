@@ -1,13 +1,14 @@
-// Starts what all test files share: one Postgres and one PgBouncer in front of it. Files ask for a database of
-// their own with freshDatabase(); tests that stop or crash a server start one of their own.
+// Starts what all test files share: one Postgres, one PgBouncer in front of it, and one Redis. Files ask for a database
+// of their own with freshDatabase(), for a namespace with freshRedis(); tests that stop or crash a server start one of their own.
 
 import type { TestProject } from 'vitest/node'
-import { startPgbouncer, startPostgres } from '../../scripts/services/index.mjs'
+import { startPgbouncer, startPostgres, startRedis } from '../../scripts/services/index.mjs'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     postgresUrl: string
     pgbouncerUrl: string
+    redisUrl: string
   }
 }
 
@@ -18,9 +19,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     settings: { max_connections: 200, shared_buffers: '256MB', fsync: false, full_page_writes: false },
   })
   const pgbouncer = await startPgbouncer({ postgres, shared: true })
+  const redis = await startRedis({ shared: true })
   project.provide('postgresUrl', postgres.url())
   project.provide('pgbouncerUrl', pgbouncer.url('postgres'))
+  project.provide('redisUrl', redis.url())
   return async () => {
+    await redis.close()
     await pgbouncer.close()
     await postgres.close()
   }

@@ -2,12 +2,14 @@
 // process that started them.
 
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { startPgbouncer, startPostgres } from '../../scripts/services/index.mjs'
+import { redisCommand, startPgbouncer, startPostgres, startRedis } from '../../scripts/services/index.mjs'
 import { freshDatabase } from './database.ts'
+import { freshRedis } from './redis.ts'
 
 const services = fileURLToPath(new URL('../../scripts/services/index.mjs', import.meta.url))
 
@@ -70,14 +72,43 @@ test("the pooler hands a transaction's connection to the next client", async () 
   }
 })
 
+test("a Redis of one's own loses everything by kill -9, keeps its dump when it saves, and stands still when paused", async () => {
+  const server = await startRedis()
+  try {
+    await server.command('SET', 'kept', 'é')
+    await server.command('SAVE')
+    await server.command('SET', 'unsaved', 1)
+    await server.restart()
+    expect(await server.command('MGET', 'kept', 'unsaved')).toEqual(['é', null])
+    await server.pause()
+    let answered = false
+    const answer = server.command('PING').finally(() => {
+      answered = true
+    })
+    for (let i = 0; i < 20; i++) await redisCommand(freshRedis().url, 'PING')
+    expect(answered).toBe(false)
+    await server.resume()
+    expect(await answer).toBe('PONG')
+    rmSync(join(server.dataDir ?? '', 'dump.rdb'))
+    await server.kill9()
+    await expect(server.command('PING')).rejects.toThrow('ECONNREFUSED')
+    await server.start()
+    expect(await server.command('DBSIZE')).toBe(0)
+  } finally {
+    await server.close()
+  }
+  expect(existsSync(server.dataDir ?? '')).toBe(false)
+})
+
 test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
   'servers end and their data goes when the starter gets %s',
   async (signal) => {
     const code = `
-    import { startPostgres, startPgbouncer } from ${JSON.stringify(services)}
+    import { startPostgres, startPgbouncer, startRedis } from ${JSON.stringify(services)}
     const postgres = await startPostgres()
     const bouncer = await startPgbouncer({ postgres })
-    console.log(JSON.stringify({ pids: [postgres.pid, bouncer.pid], dataDir: postgres.dataDir }))
+    const redis = await startRedis()
+    console.log(JSON.stringify({ pids: [postgres.pid, bouncer.pid, redis.pid], dataDirs: [postgres.dataDir, redis.dataDir] }))
     setInterval(() => {}, 1000)`
     const starter = spawn(process.execPath, ['--input-type=module', '--eval', code], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -86,11 +117,11 @@ test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
       starter.stdout.once('data', (chunk) => resolve(String(chunk)))
       starter.once('exit', () => reject(new Error('the starter ended before its servers were up')))
     })
-    const { pids, dataDir } = JSON.parse(line) as { pids: number[]; dataDir: string }
+    const { pids, dataDirs } = JSON.parse(line) as { pids: number[]; dataDirs: string[] }
     expect(pids.every(isAlive)).toBe(true)
     starter.kill(signal)
     await vi.waitFor(
-      () => expect({ alive: pids.filter(isAlive), data: existsSync(dataDir) }).toEqual({ alive: [], data: false }),
+      () => expect([pids.filter(isAlive), dataDirs.filter((folder) => existsSync(folder))]).toEqual([[], []]),
       {
         timeout: 15_000,
         interval: 50,

@@ -2,5 +2,6 @@
 
 import { pgbouncerNeed } from './pgbouncer.mjs'
 import { postgresNeed } from './postgres.mjs'
+import { redisNeed } from './redis.mjs'
 
-export const allNeeds = [postgresNeed, pgbouncerNeed]
+export const allNeeds = [postgresNeed, pgbouncerNeed, redisNeed]
