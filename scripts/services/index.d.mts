@@ -86,11 +86,45 @@ export interface RedisServer {
   close(): Promise<void>
 }
 
+export interface RedisClusterOptions {
+  /** Defaults to 3. They have no replicas. */
+  masters?: number
+  /** Further lines of every node's redis.conf. */
+  settings?: Record<string, string | number>
+}
+
+export interface RedisCluster {
+  readonly nodes: RedisServer[]
+  /** Connection strings of the nodes, in their order. */
+  readonly urls: string[]
+  close(): Promise<void>
+}
+
+export interface RedisSentinelOptions {
+  /** It has to have a replica already. */
+  master: { readonly port: number }
+  /** What clients ask for. Defaults to `main`. */
+  name?: string
+  /** How long the master may be silent. Defaults to 1,000. */
+  downAfterMs?: number
+}
+
+export interface RedisSentinel extends RedisServer {
+  /** Of the master that it watches. */
+  readonly name: string
+}
+
 /** An error inside of a list is a value. */
 export type RedisReply = string | number | null | Error | RedisReply[]
 
 /** Starts a Redis server of one's own. It ends with this process, however that ends. */
 export function startRedis(options?: RedisOptions): Promise<RedisServer>
+
+/** Starts a Redis Cluster; it serves every slot. It ends with this process, however that ends. */
+export function startRedisCluster(options?: RedisClusterOptions): Promise<RedisCluster>
+
+/** Starts a Sentinel that watches a master which has a replica. It ends with this process, however that ends. */
+export function startRedisSentinel(options: RedisSentinelOptions): Promise<RedisSentinel>
 
 /** One command on any server (`redis://` or `rediss://`, which is trusted as it is); an error reply is thrown. */
 export function redisCommand(url: string, ...args: (string | number)[]): Promise<RedisReply>

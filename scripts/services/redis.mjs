@@ -1,7 +1,7 @@
 // A real Redis server of one's own for a test run: random port of 127.0.0.1, data in the OS temp dir, gone afterwards,
 // also after a kill -9 of the tests. It saves nothing unless asked. A shared one may be named by REGROW_TEST_REDIS_URL.
 
-import { rmSync, writeFileSync } from 'node:fs'
+import { chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serverAccount, serverFolder } from './account.mjs'
@@ -65,10 +65,9 @@ function made(found, home, port, settings, args) {
   const reach = dockerDesktop ? { bind: '0.0.0.0', 'protected-mode': 'no' } : { bind: '127.0.0.1' }
   const lines = Object.entries({ ...reach, ...listen, dir: home, ...settings })
   const { uid = process.getuid?.(), gid = process.getgid?.() } = serverAccount()
+  writeFileSync(file, lines.map(([name, value]) => `${name} ${value === '' ? '""' : value}\n`).join(''))
   // A sentinel writes what it learns into its own file.
-  writeFileSync(file, lines.map(([name, value]) => `${name} ${value === '' ? '""' : value}\n`).join(''), {
-    mode: 0o666,
-  })
+  if (uid !== undefined) chownSync(file, uid, gid)
   const shared = { args: [file, ...args], endSignal: 'SIGKILL' }
   if (found.kind === 'programs')
     return program({ ...shared, command: join(found.folder, 'redis-server'), logFile: join(home, 'server.log') })

@@ -100,6 +100,20 @@ test("a Redis of one's own loses everything by kill -9, keeps its dump when it s
   expect(existsSync(server.dataDir ?? '')).toBe(false)
 })
 
+test("a Redis replica has its master's keys and takes no writes; one with TLS answers no plain client", async () => {
+  const master = await startRedis()
+  await master.command('SET', 'name', 'master')
+  const [replica, tls] = await Promise.all([startRedis({ replicaOf: master }), startRedis({ tls: true })])
+  try {
+    expect(await replica.command('GET', 'name')).toBe('master')
+    await expect(replica.command('SET', 'name', 'replica')).rejects.toThrow('READONLY')
+    expect(await tls.command('PING')).toBe('PONG')
+    await expect(redisCommand(tls.url().replace('rediss:', 'redis:'), 'PING')).rejects.toThrow()
+  } finally {
+    await Promise.all([master, replica, tls].map((server) => server.close()))
+  }
+})
+
 test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
   'servers end and their data goes when the starter gets %s',
   async (signal) => {
