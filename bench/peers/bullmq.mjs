@@ -1,0 +1,173 @@
+// One measure of BullMQ in a process of its own: the task comes as JSON in the first argument, the figures leave as JSON
+// on stdout. Settings are the ones that were best for BullMQ on two cores; `settings` of a task tries others.
+import { Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+const task = JSON.parse(process.argv[2])
+const { jobs, settings = {} } = task
+const { chunk = 1_000, abreast = 2, concurrency = 200, pool = 16, pipelining = false, keepAlive = {} } = settings
+
+const connect = (blocking) =>
+  new Redis(task.redis, { maxRetriesPerRequest: null, enableAutoPipelining: settings.auto && !blocking })
+const admin = connect()
+const queue = new Queue('bench', { connection: connect(), defaultJobOptions: { removeOnComplete: true } })
+const measures = { bulk, bytes, drain, pickup }
+const figures = await measures[task.measure]()
+console.log(JSON.stringify(figures))
+process.exit(0)
+
+/** What a row's id or an input becomes as a job. */
+function jobOf(n) {
+  if (task.data === 'uuid') return { id: uuid(n) }
+  if (task.data === 'input') return { to: `user-${n}@example.org`, subject: 'Welcome' }
+  return { id: n }
+}
+
+function uuid(n) {
+  const hex = n.toString(16).padStart(12, '0')
+  return `018f0000-0000-7000-8000-${hex}`
+}
+
+async function fill(count = jobs) {
+  let at = 0
+  const add = async () => {
+    while (at < count) {
+      const from = at
+      at += chunk
+      const page = []
+      for (let n = from; n < Math.min(count, from + chunk); n++) page.push({ name: 'row', data: jobOf(n + 1) })
+      await queue.addBulk(page)
+    }
+  }
+  await Promise.all(Array.from({ length: abreast }, add))
+}
+
+async function bulk() {
+  await queue.waitUntilReady()
+  await fill(Math.min(jobs, 5_000))
+  await admin.flushall()
+  const stop = watch()
+  await fill()
+  const took = stop()
+  const counts = await queue.getJobCounts('waiting')
+  if (counts.waiting !== jobs) throw new Error(`${counts.waiting} of ${jobs} jobs wait`)
+  return took
+}
+
+/** Seconds, jobs per second, and processor microseconds of this process per job. */
+function watch() {
+  const start = performance.now()
+  const cpu = process.cpuUsage()
+  return () => {
+    const seconds = (performance.now() - start) / 1000
+    const { user, system } = process.cpuUsage(cpu)
+    return { seconds, perSecond: jobs / seconds, cpuPerJob: (user + system) / jobs }
+  }
+}
+
+async function bytes() {
+  await fill(1_000)
+  await admin.flushall()
+  const before = await usedMemory()
+  await fill()
+  return { bytes: ((await usedMemory()) - before) / jobs }
+}
+
+async function usedMemory() {
+  const info = await admin.info('memory')
+  return Number(/^used_memory:(\d+)/m.exec(info)[1])
+}
+
+/** Handlers as a task asks for: nothing, an update per job, or updates that wait for each other and go as one. */
+function handlers() {
+  if (!task.update) return { handle: async () => {}, end: async () => {} }
+  const update = `update rows set state = 'done' where id = $1`
+  if (task.update === 'gathered') {
+    const client = new pg.Pool({ connectionString: task.postgres, max: pool })
+    const many = `update rows set state = 'done' where id = any($1::bigint[])`
+    let waiting = []
+    const send = () => {
+      const batch = waiting
+      waiting = []
+      client.query({ name: 'many', text: many, values: [batch.map(({ id }) => id)] }).then(
+        () => batch.forEach(({ resolve }) => void resolve()),
+        (error) => batch.forEach(({ reject }) => void reject(error)),
+      )
+    }
+    const handle = ({ data }) =>
+      new Promise((resolve, reject) => {
+        if (waiting.push({ id: data.id, resolve, reject }) === 1) setImmediate(send)
+      })
+    return { handle, end: () => client.end() }
+  }
+  if (pipelining) {
+    const clients = Array.from(
+      { length: pool },
+      () => new pg.Client({ connectionString: task.postgres, pipeline: true }),
+    )
+    const ready = Promise.all(clients.map((client) => client.connect()))
+    let turn = 0
+    const handle = async ({ data }) => {
+      await ready
+      await clients[turn++ % pool].query({ name: 'one', text: update, values: [data.id] })
+    }
+    return { handle, end: () => Promise.all(clients.map((client) => client.end())) }
+  }
+  const client = new pg.Pool({ connectionString: task.postgres, max: pool })
+  return {
+    handle: ({ data }) => client.query({ name: 'one', text: update, values: [data.id] }),
+    end: () => client.end(),
+  }
+}
+
+async function drain() {
+  await admin.flushall()
+  await fill()
+  const { handle, end } = handlers()
+  let left = jobs
+  let resolve
+  const drained = new Promise((each) => (resolve = each))
+  const stop = watch()
+  const worker = new Worker('bench', handle, {
+    connection: connect(true),
+    concurrency,
+    removeOnComplete: { count: 0 },
+    ...keepAlive,
+  })
+  worker.on('completed', () => {
+    if (--left === 0) resolve()
+  })
+  worker.on('failed', (_, error) => {
+    throw error
+  })
+  await drained
+  const took = stop()
+  await worker.close()
+  await end()
+  return took
+}
+
+async function pickup() {
+  await admin.flushall()
+  let started = () => {}
+  const worker = new Worker('bench', async () => started(performance.now()), {
+    connection: connect(true),
+    concurrency: settings.concurrency ?? 10,
+    removeOnComplete: { count: 0 },
+  })
+  await worker.waitUntilReady()
+  const waits = []
+  for (let n = 0; n < jobs; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 8))
+    const begun = new Promise((resolve) => (started = resolve))
+    const sent = performance.now()
+    await queue.add('row', jobOf(n + 1))
+    waits.push((await begun) - sent)
+  }
+  await worker.close()
+  waits.splice(0, Math.ceil(jobs / 10))
+  waits.sort((a, b) => a - b)
+  const at = (share) => waits[Math.floor(share * (waits.length - 1))]
+  return { p50: at(0.5), p95: at(0.95) }
+}
