@@ -36,6 +36,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@standard-schema/spec': ['job', 'enqueue', 'index.ts', 'regrow.ts'],
   pg: ['backends/postgres'],
   '@electric-sql/pglite': ['backends/pglite'],
+  '@redis/client': ['backends/redis'],
   '@clack/prompts': ['cli'],
   citty: ['cli'],
   jiti: ['cli'],

@@ -1,0 +1,24 @@
+// Errors of the server that mean something to us, in words.
+import { RegrowError } from '../../base/errors.ts'
+import { outOfMemory } from '../../queue/queue.ts'
+import { isOutOfMemory, messageText } from './client.ts'
+
+/** The error itself, unless it is one that people can do something about. */
+export function explained(error: unknown, namespace: string): unknown {
+  if (isOutOfMemory(error))
+    return new RegrowError(
+      outOfMemory,
+      'The queue has no memory for more hints',
+      'Fewer are pushed for a while; the rows wait in the store. Raise maxmemory of the Redis server, or lower `maxHints`.',
+      error,
+    )
+  const owner = /REGROWFOREIGN (.*)/.exec(messageText(error))?.[1]
+  if (owner === undefined) return error
+  return new RegrowError(
+    'queue_foreign',
+    `The hints of namespace "${namespace}" on this Redis server belong to another store: ${owner}`,
+    'Give each application and stage a namespace of its own: redis(url, { namespace }). If the database was moved, delete ' +
+      `the key {${namespace}}:owner (one per slot with \`spread\`): hints are only a view, and the sweep brings them back.`,
+    error,
+  )
+}
