@@ -1,7 +1,9 @@
 // npm run bench: starts a Postgres of its own and prints drains per second. `-- --jobs 20000 --concurrency 100 --json`
 // With `--sweep` it prints what sweeps cost instead. `-- --sweep --rows 10000000 --pending 1000000 --json`
+// `-- redis` compares the Redis queue with BullMQ, see redis/main.ts.
 import { startPostgres } from '../scripts/services/index.mjs'
 import { type DrainResult, drain } from './drain.ts'
+import { redisBench } from './redis/main.ts'
 import { type SweepResult, sweep } from './sweep.ts'
 
 const flag = (name: string, standard: number) => {
@@ -9,6 +11,7 @@ const flag = (name: string, standard: number) => {
   return at < 0 ? standard : Number(process.argv[at + 1])
 }
 const json = process.argv.includes('--json')
+if (process.argv[2] === 'redis') process.exit(await redisBench(process.argv.slice(3)))
 const server = await startPostgres({
   settings: { max_connections: 100, shared_buffers: '256MB', max_wal_size: '4GB' },
 })

@@ -6,10 +6,16 @@ import pg from 'pg'
 
 const task = JSON.parse(process.argv[2])
 const { jobs, settings = {} } = task
-const { chunk = 1_000, abreast = 2, concurrency = 200, pool = 16, pipelining = false, keepAlive = {} } = settings
+const {
+  chunk = 1_000,
+  abreast = 4,
+  auto = false,
+  concurrency = task.update ? 500 : 100,
+  pool = task.update === 'many' ? 4 : 16,
+  pipelining = true,
+} = settings
 
-const connect = (blocking) =>
-  new Redis(task.redis, { maxRetriesPerRequest: null, enableAutoPipelining: settings.auto && !blocking })
+const connect = () => new Redis(task.redis, { maxRetriesPerRequest: null, enableAutoPipelining: auto })
 const admin = connect()
 const queue = new Queue('bench', { connection: connect(), defaultJobOptions: { removeOnComplete: true } })
 const measures = { bulk, bytes, drain, pickup }
@@ -83,7 +89,7 @@ async function usedMemory() {
 function handlers() {
   if (!task.update) return { handle: async () => {}, end: async () => {} }
   const update = `update rows set state = 'done' where id = $1`
-  if (task.update === 'gathered') {
+  if (task.update === 'many') {
     const client = new pg.Pool({ connectionString: task.postgres, max: pool })
     const many = `update rows set state = 'done' where id = any($1::bigint[])`
     let waiting = []
@@ -130,10 +136,9 @@ async function drain() {
   const drained = new Promise((each) => (resolve = each))
   const stop = watch()
   const worker = new Worker('bench', handle, {
-    connection: connect(true),
+    connection: connect(),
     concurrency,
     removeOnComplete: { count: 0 },
-    ...keepAlive,
   })
   worker.on('completed', () => {
     if (--left === 0) resolve()
@@ -152,7 +157,7 @@ async function pickup() {
   await admin.flushall()
   let started = () => {}
   const worker = new Worker('bench', async () => started(performance.now()), {
-    connection: connect(true),
+    connection: connect(),
     concurrency: settings.concurrency ?? 10,
     removeOnComplete: { count: 0 },
   })

@@ -1,0 +1,189 @@
+// The rows of the comparison, in the order in which they are measured: what regrow does, and what BullMQ does for the same.
+import type { Baseline, RowKind } from './figures.ts'
+import type { Task } from './task.ts'
+
+/** A side's measure and the figure of it that counts. */
+export interface Measure {
+  readonly task: Task
+  readonly figure: 'perSecond' | 'p50' | 'bytes' | 'seconds'
+}
+
+export interface RowSpec extends RowKind {
+  readonly title: string
+  /** Shown beside the row: nobody shall take the fastest one for the default. */
+  readonly guard: 'claim' | 'none' | '–'
+  readonly regrow: Measure
+  /** By name; empty: the mark is a value. */
+  readonly peers: Readonly<Record<string, Measure>>
+  /** The raw limit that is shown beside it, by its name in sides/limits.ts. */
+  readonly limit: string | null
+  /** What the peer is known to reach; it decides whether the run is valid. */
+  readonly baseline?: Baseline
+}
+
+/** Rows that are measured together, pair by pair: what two of them have in common is measured once per pair. */
+export type Scene = readonly RowSpec[]
+
+const million = 1_000_000
+
+/** `quick`: fewer jobs, the same rows. */
+export function scenes(quick: boolean): readonly Scene[] {
+  const size = (whole: number, short: number) => (quick ? short : whole)
+  return [
+    bulk(size(200_000, 50_000)),
+    drainNone(size(100_000, 30_000)),
+    drainClaim(size(100_000, 20_000), size(30_000, 8_000)),
+    pickup(size(500, 200)),
+    bytes(size(100_000, 50_000)),
+    rebuild(size(million, 100_000)),
+    recover(size(50_000, 20_000)),
+  ]
+}
+
+const perSecond = (task: Task): Measure => ({ task, figure: 'perSecond' })
+
+function bulk(jobs: number): Scene {
+  const shared = { unit: 'jobs/s', better: 'higher', guard: '–' } as const
+  const [keys, inputs] = [
+    { measure: 'bulk', jobs },
+    { measure: 'bulk', jobs, data: 'input' },
+  ] as const
+  return [
+    {
+      ...shared,
+      id: 'redis.bulk',
+      title: 'bulk enqueue of keys whose rows exist',
+      mark: 10,
+      regrow: perSecond(keys),
+      peers: { bullmq: perSecond(keys) },
+      limit: 'redisPush',
+      baseline: { what: 'BullMQ bulk', unit: 'jobs/s', better: 'higher', value: 29_000 },
+    },
+    {
+      ...shared,
+      id: 'redis.bulk.intents',
+      title: 'bulk enqueue of inputs; regrow commits them to Postgres',
+      mark: 1.5,
+      regrow: perSecond(inputs),
+      peers: { bullmq: perSecond(inputs) },
+      limit: 'postgresInsert',
+    },
+  ]
+}
+
+function drainNone(jobs: number): Scene {
+  return [
+    {
+      id: 'redis.drain.none',
+      title: 'drain, empty handlers, the check included',
+      unit: 'jobs/s',
+      better: 'higher',
+      guard: 'none',
+      mark: 5,
+      regrow: perSecond({ measure: 'drain', jobs, guard: 'none' }),
+      peers: { bullmq: perSecond({ measure: 'drain', jobs }) },
+      limit: 'postgresCheck',
+      baseline: { what: 'BullMQ drain', unit: 'jobs/s', better: 'higher', value: 11_000 },
+    },
+  ]
+}
+
+function drainClaim(many: number, one: number): Scene {
+  const shared = { unit: 'jobs/s', better: 'higher', guard: 'claim' } as const
+  const each = perSecond({ measure: 'drain', jobs: one, update: 'one' })
+  return [
+    {
+      ...shared,
+      id: 'redis.drain.claim.many',
+      title: 'drain, rows marked done by handleMany',
+      mark: 3,
+      regrow: perSecond({ measure: 'drain', jobs: many, update: 'many' }),
+      // Jobs that wait for each other and share a statement are the quickest that handlers of single jobs can do.
+      peers: { bullmq: each, 'bullmq, gathered': perSecond({ measure: 'drain', jobs: one, update: 'many' }) },
+      limit: 'postgresUpdateMany',
+    },
+    {
+      ...shared,
+      id: 'redis.drain.claim',
+      title: 'drain, each handler marks its row through ctx.tx',
+      mark: 1.3,
+      regrow: each,
+      peers: { bullmq: each },
+      limit: 'postgresUpdateOne',
+    },
+  ]
+}
+
+function pickup(jobs: number): Scene {
+  const row = (guard: 'none' | 'claim', mark: number): RowSpec => ({
+    id: `redis.pickup.${guard}`,
+    title: 'pick-up by an idle worker, p50 from the enqueue call to the handler',
+    unit: 'ms',
+    better: 'lower',
+    guard,
+    mark,
+    regrow: { task: { measure: 'pickup', jobs, guard }, figure: 'p50' },
+    peers: { bullmq: { task: { measure: 'pickup', jobs }, figure: 'p50' } },
+    limit: 'redisRoundTrip',
+    baseline: { what: 'BullMQ pick-up p50', unit: 'ms', better: 'lower', value: 0.77 },
+  })
+  return [row('none', 0.6), row('claim', 2)]
+}
+
+function bytes(jobs: number): Scene {
+  const row = (data: 'short' | 'uuid', mark: number): RowSpec => {
+    const measure: Measure = { task: { measure: 'bytes', jobs, data }, figure: 'bytes' }
+    const [regrow, peers] = [measure, { bullmq: measure }]
+    const title = `Redis memory per queued job, ${data === 'uuid' ? 'uuid' : 'short'} keys`
+    return {
+      id: `redis.bytes.${data}`,
+      title,
+      unit: 'B',
+      better: 'lower',
+      guard: '–',
+      mark,
+      regrow,
+      peers,
+      limit: null,
+    }
+  }
+  return [row('short', 0.4), row('uuid', 0.65)]
+}
+
+function rebuild(jobs: number): Scene {
+  return [
+    {
+      id: 'redis.rebuild',
+      title: `FLUSHALL with ${jobs.toLocaleString('en')} pending rows: all hints are back; BullMQ: addBulk of as many`,
+      unit: 's',
+      better: 'lower',
+      guard: 'claim',
+      mark: 0.12,
+      regrow: { task: { measure: 'rebuild', jobs }, figure: 'seconds' },
+      peers: { bullmq: { task: { measure: 'bulk', jobs }, figure: 'seconds' } },
+      limit: 'redisPush',
+      baseline: {
+        what: `BullMQ addBulk of ${jobs.toLocaleString('en')}`,
+        unit: 's',
+        better: 'lower',
+        value: (30 * jobs) / million,
+      },
+    },
+  ]
+}
+
+function recover(jobs: number): Scene {
+  return [
+    {
+      id: 'redis.recover',
+      title: 'FLUSHALL until the first wiped key runs, default settings; no peer: the mark is in seconds',
+      unit: 's',
+      better: 'lower',
+      guard: 'claim',
+      mark: 1.5,
+      regrow: { task: { measure: 'recover', jobs }, figure: 'seconds' },
+      peers: {},
+      limit: null,
+    },
+  ]
+}

@@ -1,0 +1,55 @@
+// Runs one measure of one side in a process of its own, under the Node that both sides share.
+import { spawn } from 'node:child_process'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import type { Figures, Places, Task } from './task.ts'
+
+/** The programs that measure; those of peers live where their packages are. */
+const programs = {
+  regrow: fileURLToPath(new URL('./sides/regrow.ts', import.meta.url)),
+  limits: fileURLToPath(new URL('./sides/limits.ts', import.meta.url)),
+  bullmq: fileURLToPath(new URL('../peers/bullmq.mjs', import.meta.url)),
+}
+
+export type Side = keyof typeof programs
+
+/** Longer than the slowest measure on a slow machine. */
+const patienceMs = 240_000
+
+/** Answers the figures, or rejects with what the process wrote to stderr. */
+export function measure(node: string, side: Side, task: Task & Places): Promise<Figures> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(node, [programs[side], JSON.stringify(task)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_ENV: 'development', NODE_NO_WARNINGS: '1' },
+    })
+    const late = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+    const said = { out: '', err: '' }
+    child.stdout.on('data', (chunk) => (said.out += chunk))
+    child.stderr.on('data', (chunk) => (said.err += chunk))
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      clearTimeout(late)
+      if (code === 0) return resolve(JSON.parse(said.out.trim().split('\n').at(-1) ?? ''))
+      reject(new Error(`${side} ${JSON.stringify(task)} ended with ${signal ?? code}\n${said.err.trim()}`))
+    })
+  })
+}
+
+/** Waits until the machine has little else to do, or until `mostMs` have passed; answers the share of it that is busy. */
+export async function quiet(mostMs: number): Promise<number> {
+  const until = performance.now() + mostMs
+  for (;;) {
+    const before = busyTime()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const after = busyTime()
+    const busy = (after.busy - before.busy) / Math.max(1, after.all - before.all)
+    if (busy < 0.15 || performance.now() >= until) return busy
+  }
+}
+
+function busyTime(): { busy: number; all: number } {
+  const times = cpus().map((cpu) => cpu.times)
+  const all = times.reduce((sum, each) => sum + each.user + each.nice + each.sys + each.idle + each.irq, 0)
+  return { busy: all - times.reduce((sum, { idle }) => sum + idle, 0), all }
+}

@@ -1,0 +1,90 @@
+// What the servers themselves can do, with nothing of regrow or BullMQ in between: the ceiling beside each row.
+// The task comes as JSON in the first argument, the figures leave as JSON on stdout.
+import { createClient } from '@redis/client'
+import pg from 'pg'
+import type { Figures, Places, Task } from '../task.ts'
+
+const task: Task & Places = JSON.parse(process.argv[2] as string)
+const { jobs } = task
+const redis = createClient({ url: task.redis })
+const db = new pg.Pool({ connectionString: task.postgres, max: 4 })
+await redis.connect()
+
+/** One call per thousand ids, made of three batched commands. */
+const pushScript = `
+local known = redis.call('SMISMEMBER', KEYS[1], unpack(ARGV))
+local added = redis.call('SADD', KEYS[1], unpack(ARGV))
+redis.call('RPUSH', KEYS[2], unpack(ARGV))
+return added`
+
+const figures: Figures = {
+  redisPush: await rate(1_000, 4, (ids) => redis.eval(pushScript, { keys: ['{l}:set', '{l}:list'], arguments: ids })),
+  redisPop: await rate(500, 2, () => redis.lPopCount('{l}:list', 500)),
+  redisRoundTrip: await roundTrip(),
+  postgresCheck: await rate(500, 2, (ids) =>
+    db.query(`select id from rows where state = 'pending' and id = any($1::text::bigint[])`, [`{${ids.join(',')}}`]),
+  ),
+  postgresUpdateMany: await rate(500, 2, (ids) =>
+    db.query(`update rows set state = 'done' where id = any($1::text::bigint[])`, [`{${ids.join(',')}}`]),
+  ),
+  postgresUpdateOne: await updatesOne(),
+  postgresInsert: await inserts(),
+}
+console.log(JSON.stringify(figures))
+process.exit(0)
+
+/** Ids per second, in calls of `size` ids, so many of them under way at a time. */
+async function rate(size: number, abreast: number, call: (ids: string[]) => Promise<unknown>): Promise<number> {
+  let next = 1
+  const lane = async () => {
+    while (next <= jobs) {
+      const from = next
+      next += size
+      await call(Array.from({ length: Math.min(size, jobs - from + 1) }, (_, n) => String(from + n)))
+    }
+  }
+  const start = performance.now()
+  await Promise.all(Array.from({ length: abreast }, lane))
+  return jobs / ((performance.now() - start) / 1000)
+}
+
+async function roundTrip(): Promise<number> {
+  const took: number[] = []
+  for (let n = 0; n < 500; n++) {
+    const start = performance.now()
+    await redis.ping()
+    took.push(performance.now() - start)
+  }
+  return took.sort((a, b) => a - b)[250] as number
+}
+
+/** Statements of one row with a commit each, many under way on a few pipelined connections. */
+async function updatesOne(): Promise<number> {
+  const clients = Array.from(
+    { length: 16 },
+    () => new pg.Client({ connectionString: task.postgres, pipeline: true } as pg.ClientConfig),
+  )
+  for (const client of clients) await client.connect()
+  const count = Math.min(jobs, 20_000)
+  const start = performance.now()
+  await Promise.all(
+    Array.from({ length: 500 }, async (_, lane) => {
+      const client = clients[lane % clients.length] as pg.Client
+      for (let id = lane + 1; id <= count; id += 500)
+        await client.query({ name: 'one', text: `update rows set state = 'pending' where id = $1`, values: [id] })
+    }),
+  )
+  return count / ((performance.now() - start) / 1000)
+}
+
+/** Rows with a uuid and a small JSON text, a thousand per statement. */
+async function inserts(): Promise<number> {
+  await db.query(`create table inputs (id uuid primary key, input jsonb not null)`)
+  const text = `insert into inputs select r.id, r.input from jsonb_to_recordset($1::text::jsonb) as r (id uuid, input jsonb)`
+  const input = { to: 'user-100000@example.org', subject: 'Welcome' }
+  return rate(1_000, 2, (ids) =>
+    db.query(text, [
+      JSON.stringify(ids.map((id) => ({ id: `018f0000-0000-7000-8000-${id.padStart(12, '0')}`, input }))),
+    ]),
+  )
+}
