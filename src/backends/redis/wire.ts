@@ -56,7 +56,9 @@ function dialLike(given: NodeRedisClient | IoRedisClient): Dial {
       'redis() was given an object that is no Redis client',
       'Pass an address, or a client of @redis/client (redis), ioredis or iovalkey.',
     )
-  if ('getSlotRandomNode' in client) return () => nodeRedis(client.duplicate(plain), cluster)
+  if ('getSlotRandomNode' in client)
+    // Blocked connections go to one node each: the others need not be connected.
+    return () => nodeRedis(client.duplicate({ ...plain, minimizeConnections: true }), cluster)
   if ('getSentinelNode' in client || 'getMasterNode' in client)
     return () => nodeRedis(client.duplicate(plain), sentinel)
   return () => nodeRedis(client.duplicate(nodeRedisOptions(client.options?.socket ?? {})))
@@ -75,7 +77,15 @@ interface NodeRedis {
 }
 
 /** Replies as text and numbers, keys as we name them, and no timer per command: `Line` watches over all of them. */
-const plain = { RESP: 2 as const, commandOptions: { timeout: 0 }, clientSideCache: undefined, keyPrefix: undefined }
+const plain = {
+  RESP: 2 as const,
+  commandOptions: { timeout: 0 },
+  keyPrefix: undefined,
+  // What a client may have asked for and RESP 2 cannot do: node-redis refuses the duplicate otherwise.
+  clientSideCache: undefined,
+  emitInvalidate: false,
+  maintNotifications: 'disabled' as const,
+}
 
 const nodeRedisOptions = (socket: object) => ({
   ...plain,

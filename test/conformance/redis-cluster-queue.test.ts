@@ -1,0 +1,46 @@
+// The queue in a Redis Cluster of three masters keeps every rule of a queue, spread over several slots; in one slot, and
+// through other clients, those rules in which the connection has a part.
+import { createCluster } from '@redis/client'
+import { Cluster } from 'ioredis'
+import { Cluster as ValkeyCluster } from 'iovalkey'
+import { afterAll, beforeAll, describe } from 'vitest'
+import { type RedisCluster, startRedisCluster } from '../../scripts/services/index.mjs'
+import { type RedisGiven, redis } from '../../src/backends/redis/index.ts'
+import { queueSuite } from '../../src/testing/index.ts'
+import { declareCases } from './declare-cases.ts'
+import { isOfConnections } from './redis-cases.ts'
+
+let servers: RedisCluster
+beforeAll(async () => {
+  servers = await startRedisCluster({ masters: 3 })
+}, 60_000)
+afterAll(async () => {
+  await servers.close()
+})
+
+const identity = async () => 'the store of the suite'
+const cases = (namespace: string, spread: number, client: () => RedisGiven) =>
+  queueSuite({
+    open: (bounds, surroundings) =>
+      redis(client(), { namespace, spread, ...bounds }).open({ ...surroundings, identity }),
+  })
+
+const nodeRedis = () => createCluster({ rootNodes: servers.urls.map((url) => ({ url })) })
+/** A client of theirs connects by itself; only its settings are used. */
+const settings = { lazyConnect: true }
+
+describe('spread over three slots', () => {
+  declareCases(cases('spread', 3, nodeRedis))
+})
+
+describe('in one slot', () => {
+  declareCases(cases('one', 1, nodeRedis).filter(isOfConnections))
+})
+
+describe('through ioredis', () => {
+  declareCases(cases('ioredis', 2, () => new Cluster(servers.urls, settings)).filter(isOfConnections))
+})
+
+describe('through iovalkey', () => {
+  declareCases(cases('iovalkey', 2, () => new ValkeyCluster(servers.urls, settings)).filter(isOfConnections))
+})
