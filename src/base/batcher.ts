@@ -1,23 +1,30 @@
-// Gathers single items into batches: while one batch is away, the next one fills. No timer, no added latency when idle.
+// Gathers what comes up into batches: while one batch is away, the next one fills. No timer, no added latency when idle.
 import type { Clock } from './clock.ts'
+
+interface Group<Item, Result> {
+  readonly items: readonly Item[]
+  readonly resolve: (results: readonly Result[]) => void
+  readonly reject: (error: unknown) => void
+}
 
 export class Batcher<Item, Result> {
   readonly #clock: Clock
   readonly #sizeMax: number
   readonly #send: (items: readonly Item[]) => Promise<readonly Result[]>
-  #waiting: { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }[] = []
+  #waiting: Group<Item, Result>[] = []
   #sending = false
 
-  /** `send` answers one result per item, in order; when it throws, every item of that batch is rejected. */
+  /** `send` answers one result per item, in order; when it throws, everything in that batch is rejected. */
   constructor(clock: Clock, sizeMax: number, send: (items: readonly Item[]) => Promise<readonly Result[]>) {
     this.#clock = clock
     this.#sizeMax = sizeMax
     this.#send = send
   }
 
-  add(item: Item): Promise<Result> {
+  /** Answers the results of these items, in order. They travel together: one promise for a hundred of them. */
+  add(items: readonly Item[]): Promise<readonly Result[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      this.#waiting.push({ items, resolve, reject })
       if (!this.#sending) void this.#drain()
     })
   }
@@ -26,16 +33,29 @@ export class Batcher<Item, Result> {
     this.#sending = true
     await this.#clock.gather()
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#sizeMax)
+      const groups = this.#next()
       try {
-        const results = await this.#send(batch.map(({ item }) => item))
-        batch.forEach(({ resolve }, i) => {
-          resolve(results[i] as Result)
-        })
+        const results = await this.#send(groups.flatMap(({ items }) => items))
+        let at = 0
+        for (const { items, resolve } of groups) {
+          resolve(results.slice(at, at + items.length))
+          at += items.length
+        }
       } catch (error) {
-        for (const { reject } of batch) reject(error)
+        for (const { reject } of groups) reject(error)
       }
     }
     this.#sending = false
+  }
+
+  /** As many groups as fit; one that is larger than a batch goes alone. */
+  #next(): Group<Item, Result>[] {
+    let size = this.#waiting[0]?.items.length ?? 0
+    let count = 1
+    for (; count < this.#waiting.length; count++) {
+      size += (this.#waiting[count] as Group<Item, Result>).items.length
+      if (size > this.#sizeMax) break
+    }
+    return this.#waiting.splice(0, count)
   }
 }

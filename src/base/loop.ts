@@ -89,7 +89,9 @@ export class Loop {
       if (!this.#woken) {
         const nap = new AbortController()
         this.#nap = nap
-        await this.#around.clock.sleep(delayMs.ms, nap.signal)
+        // No delay is no timer: one of 0 ms takes a whole one, and a queue that is full is popped again at once.
+        if (delayMs.ms > 0) await this.#around.clock.sleep(delayMs.ms, nap.signal)
+        else await this.#around.clock.gather()
       }
       this.#woken = false
     }

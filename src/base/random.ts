@@ -12,8 +12,20 @@ export interface Random {
   hex(bytes: number): string
 }
 
+/** Bytes drawn ahead: one call of the system for hundreds of numbers. */
+let drawn: Buffer = Buffer.alloc(0)
+let used = 0
+const floatBytes = 6
+
 export const systemRandom: Random = {
-  float: () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48,
+  float: () => {
+    if (used + floatBytes > drawn.length) {
+      drawn = randomBytes(512 * floatBytes)
+      used = 0
+    }
+    used += floatBytes
+    return drawn.readUIntBE(used - floatBytes, floatBytes) / 2 ** 48
+  },
   hex: (bytes) => randomBytes(bytes).toString('hex'),
 }
 

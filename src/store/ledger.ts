@@ -13,6 +13,7 @@ export interface TakeAnswer {
   readonly job: string
   readonly key: string
   readonly verdict: 'taken' | 'live' | 'later' | 'quarantined' | 'suspect' | 'gone'
+  /** How long until a key that was refused may start; 0 for one that was taken. */
   readonly waitMs: number
   readonly failures: number
   readonly crashes: number

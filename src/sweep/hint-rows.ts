@@ -23,7 +23,7 @@ export async function hintRows(
     rows.map(({ key, waitMs, renewed }) => ({
       job: job.name,
       key,
-      delayMs: waitMs + random.float() * job.sweepJitterMs,
+      delayMs: waitMs + (job.sweepJitterMs > 0 ? random.float() * job.sweepJitterMs : 0),
       // A new version has the hint of the old one's back-off in its way: only a fresh one makes that sooner.
       fresh: renewed,
     })),

@@ -25,27 +25,92 @@ export function abort(state: RunState, reason: Error): void {
   state.controller?.abort(state.aborted)
 }
 
-export function contextOfOne(transact: Transact, state: RunState): Context<never> {
-  const entry = state.entries[0] as Ready
-  return {
-    ...shared(transact, state),
-    get signal() {
-      return signalOf(state)
-    },
-    attempt: attemptOf(entry),
-    get idempotencyKey() {
-      return idempotencyKey(entry)
-    },
-    again: (options = {}) => mark(state, entry, again(options.in)),
-    quarantine: (reason) => mark(state, entry, { kind: 'quarantine', reason }),
+export const contextOfOne = (transact: Transact, state: RunState): Context<never> => new OneContext(transact, state)
+
+export const contextOfMany = (transact: Transact, state: RunState): ManyContext<unknown, never> =>
+  new BatchContext(transact, state)
+
+/**
+ * Most runs use one or two of these: each is made when it is asked for, and may be taken out of the ctx
+ * (`const { tx } = ctx`), since what a getter answers is bound to its run.
+ */
+class OneContext implements Context<never> {
+  readonly #transact: Transact
+  readonly #state: RunState
+
+  constructor(transact: Transact, state: RunState) {
+    this.#transact = transact
+    this.#state = state
+  }
+
+  get #entry(): Ready {
+    return this.#state.entries[0] as Ready
+  }
+  get job(): string {
+    return this.#entry.job.name
+  }
+  get tx() {
+    return txOf(this.#transact, this.#state)
+  }
+  get log() {
+    return logOf(this.#state)
+  }
+  get signal(): AbortSignal {
+    return signalOf(this.#state)
+  }
+  get attempt(): number {
+    return attemptOf(this.#entry)
+  }
+  get idempotencyKey(): string {
+    return idempotencyKey(this.#entry)
+  }
+  get again() {
+    return (options: { in?: Duration } = {}) => mark(this.#state, this.#entry, again(options.in))
+  }
+  get quarantine() {
+    return (reason: string) => mark(this.#state, this.#entry, { kind: 'quarantine', reason })
   }
 }
 
-export function contextOfMany(transact: Transact, state: RunState): ManyContext<unknown, never> {
-  const byKey = new Map(state.entries.map((entry) => [entry.key, entry]))
-  const find = (key: unknown): Ready => {
-    const job = (state.entries[0] as Ready).job
-    const entry = byKey.get(job.key.encode(key))
+class BatchContext implements ManyContext<unknown, never> {
+  readonly #transact: Transact
+  readonly #state: RunState
+  #byKey: ReadonlyMap<string, Ready> | undefined
+
+  constructor(transact: Transact, state: RunState) {
+    this.#transact = transact
+    this.#state = state
+  }
+
+  get job(): string {
+    return (this.#state.entries[0] as Ready).job.name
+  }
+  get tx() {
+    return txOf(this.#transact, this.#state)
+  }
+  get log() {
+    return logOf(this.#state)
+  }
+  get signal(): AbortSignal {
+    return signalOf(this.#state)
+  }
+  get fail() {
+    return (key: unknown, error: unknown) => mark(this.#state, this.#find(key), { kind: 'failure', error })
+  }
+  get again() {
+    return (key: unknown, options: { in?: Duration } = {}) => mark(this.#state, this.#find(key), again(options.in))
+  }
+  get quarantine() {
+    return (key: unknown, reason: string) => mark(this.#state, this.#find(key), { kind: 'quarantine', reason })
+  }
+  get idempotencyKey() {
+    return (key: unknown) => idempotencyKey(this.#find(key))
+  }
+
+  #find(key: unknown): Ready {
+    const { entries } = this.#state
+    this.#byKey ??= new Map(entries.map((entry) => [entry.key, entry]))
+    const entry = this.#byKey.get((entries[0] as Ready).job.key.encode(key))
     if (entry) return entry
     throw new RegrowError(
       'foreign_key',
@@ -53,29 +118,20 @@ export function contextOfMany(transact: Transact, state: RunState): ManyContext<
       'Pass a key that the handler was given.',
     )
   }
-  return {
-    ...shared(transact, state),
-    get signal() {
-      return signalOf(state)
-    },
-    fail: (key, error) => mark(state, find(key), { kind: 'failure', error }),
-    again: (key, options = {}) => mark(state, find(key), again(options.in)),
-    quarantine: (key, reason) => mark(state, find(key), { kind: 'quarantine', reason }),
-    idempotencyKey: (key) => idempotencyKey(find(key)),
-  }
 }
 
-function shared(transact: Transact, state: RunState) {
-  const { job, key } = state.entries[0] as Ready
-  const told = { job: job.name, ...(state.entries.length === 1 ? { key } : { keys: state.entries.length }) }
+const txOf =
+  (transact: Transact, state: RunState) =>
+  <T>(fn: (tx: never) => Promise<T>, options: { settle?: boolean } = {}) =>
+    transact(state, fn, options)
+
+function logOf({ entries }: RunState): Context['log'] {
+  const { job, key } = entries[0] as Ready
+  const told = { job: job.name, ...(entries.length === 1 ? { key } : { keys: entries.length }) }
   return {
-    job: job.name,
-    tx: <T>(fn: (tx: never) => Promise<T>, options: { settle?: boolean } = {}) => transact(state, fn, options),
-    log: {
-      info: (message: string) => log('info', message, told),
-      warn: (message: string) => log('warn', message, told),
-      error: (message: string) => log('error', message, told),
-    },
+    info: (message) => log('info', message, told),
+    warn: (message) => log('warn', message, told),
+    error: (message) => log('error', message, told),
   }
 }
 

@@ -1,5 +1,5 @@
 // Upper arrow, step run: keys that may start in; runs that are over out. A handler's error never leaves this file.
-
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
@@ -34,36 +34,61 @@ export function run(
   const marks: RunState['marks'] = new Map()
   const none = { nobodys: undefined, controller: undefined, aborted: undefined }
   const state: RunState = { entries, marks, settled: new Set(), ...none }
-  for (const { take } of entries) ports.claims.watch(take, (reason) => abort(state, reason))
+  const lost = (reason: Error) => abort(state, reason)
+  for (const { take } of entries) ports.claims.watch(take, lost)
   const startedAt = ports.clock.now()
-  const outcome = call(ports, handler, state)
-  const over = outcome.then(() => {})
-  // What the watch on time gives up is a failure of the key, though its handler may still be running.
-  const givenUp = ports.running.begin(state, handler.job.timeoutMs, startedAt, over)
-  const ended = Promise.race([outcome, givenUp]).then((fallback) => {
-    // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
-    const together = handler.many && fallback.kind === 'failure' ? { together: Math.ceil(entries.length / 2) } : {}
-    const outcomes = entries.map(({ take }): Outcome => {
-      const marked: Outcome | undefined = state.settled.has(take) ? { kind: 'success' } : state.marks.get(take)
-      return marked ?? { ...fallback, ...together }
-    })
-    // Drawn for failures only: a success waits for nothing, and chance is dear.
-    const chance = outcomes.some(({ kind }) => kind === 'failure') ? ports.random.float() : 0
-    const tookMs = ports.clock.now() - startedAt
-    return entries.map((entry, i): Ended => {
-      const settled = state.settled.has(entry.take)
-      return { entry, outcome: outcomes[i] as Outcome, settled, chance, tookMs }
+  let over: Promise<void> = Promise.resolve()
+  // A promise per run and no race of several: at tens of thousands of runs a second each of them counts.
+  const ended = new Promise<Ended[]>((resolve) => {
+    let known = false
+    const end = (fallback: Outcome) => {
+      if (known) return
+      known = true
+      resolve(outcomesOf(ports, handler, state, fallback, ports.clock.now() - startedAt))
+    }
+    // What the watch on time gives up is a failure of the key, though its handler may still be running.
+    const finished = ports.running.begin(state, handler.job.timeoutMs, startedAt, end)
+    over = call(ports, handler, state).then((outcome) => {
+      finished()
+      end(outcome)
     })
   })
   return { ended, over }
 }
 
+function outcomesOf(
+  { random }: RunPorts,
+  handler: Handler,
+  { entries, settled, marks }: RunState,
+  fallback: Outcome,
+  tookMs: number,
+): Ended[] {
+  // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
+  const rest: Outcome =
+    handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
+  const outcomes = entries.map(({ take }) => (settled.has(take) ? succeeded : (marks.get(take) ?? rest)))
+  // Drawn for failures only: a success waits for nothing, and chance is dear.
+  const chance = outcomes.some(({ kind }) => kind === 'failure') ? random.float() : 0
+  return entries.map(
+    (entry, i): Ended => ({
+      entry,
+      outcome: outcomes[i] as Outcome,
+      settled: settled.has(entry.take),
+      chance,
+      tookMs,
+    }),
+  )
+}
+
+const succeeded: Outcome = { kind: 'success' }
+
 /** Runs the handler and tells how it ended for the keys that it did not mark itself. */
 async function call(ports: RunPorts, handler: Handler, state: RunState): Promise<Outcome> {
   const { events } = ports
   try {
-    const values = await valuesOf(handler, state)
-    if (values.length === 0) return { kind: 'success' }
+    // Keys are read at once; only inputs are validated, and that may take its time.
+    const values = handler.job.input ? await inputsOf(handler, state) : keysOf(state)
+    if (values.length === 0) return succeeded
     // Asked again right before the start: a neighbour may have kept the event loop busy for a lease. Nothing is counted.
     if (!ports.sure()) return { kind: 'again', inMs: 0 }
     if (events.heard('job.started'))
@@ -72,7 +97,7 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
     const value = handler.many ? values : values[0]
     const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
     await handler.run(value as never, ctx as never)
-    return { kind: 'success' }
+    return succeeded
   } catch (error) {
     for (const { job, key, take } of state.entries)
       if (state.settled.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
@@ -86,23 +111,34 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
 
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
-/** What the handler is given. A key whose input cannot be read is marked as failed and left out: its neighbours run. */
-async function valuesOf(handler: Handler, state: RunState): Promise<unknown[]> {
+/** Keys in their own type. One that cannot be read is marked as failed and left out: its neighbours run. */
+function keysOf({ entries, marks }: RunState): unknown[] {
   const values: unknown[] = []
-  for (const entry of state.entries)
+  for (const { job, key, take } of entries)
     try {
-      const value = await handlerValue(entry)
-      values.push(handler.many && entry.job.input ? { id: entry.key, input: value } : value)
+      values.push(job.key.decode(key))
     } catch (error) {
-      state.marks.set(entry.take, { kind: 'failure', error })
+      marks.set(take, { kind: 'failure', error })
     }
   return values
 }
 
-/** The key in its own type, or the stored input, validated again: code may have changed since it was stored. */
-async function handlerValue({ job, key, input }: Ready): Promise<unknown> {
-  if (!job.input) return job.key.decode(key)
-  const result = await job.input['~standard'].validate(JSON.parse(input ?? 'null'))
+/** Stored inputs. One that does not fit is marked as failed and left out, like a key. */
+async function inputsOf(handler: Handler, { entries, marks }: RunState): Promise<unknown[]> {
+  const values: unknown[] = []
+  for (const entry of entries)
+    try {
+      const input = await inputOf(entry)
+      values.push(handler.many ? { id: entry.key, input } : input)
+    } catch (error) {
+      marks.set(entry.take, { kind: 'failure', error })
+    }
+  return values
+}
+
+/** The stored input, validated again: code may have changed since it was stored. */
+async function inputOf({ job, input }: Ready): Promise<unknown> {
+  const result = await (job.input as StandardSchemaV1)['~standard'].validate(JSON.parse(input ?? 'null'))
   if (!result.issues) return result.value
   throw new RegrowError(
     'bad_input',

@@ -53,15 +53,13 @@ export class Running {
     return this.#runs.size
   }
 
-  /** Watches a run; resolves only when its time is over for good. */
-  begin(state: RunState, timeoutMs: number, startedAt: number, over: Promise<void>): Promise<Outcome> {
-    return new Promise((giveUp) => {
-      const run: Run = { state, timeoutMs, startedAt, giveUp, timedOut: undefined }
-      this.#runs.add(run)
-      void over.then(() => {
-        if (!this.#runs.delete(run)) this.#stuckCount--
-      })
-    })
+  /** Watches a run; calls `giveUp` when its time is over for good. What it returns is to be called when the run has ended. */
+  begin(state: RunState, timeoutMs: number, startedAt: number, giveUp: Run['giveUp']): () => void {
+    const run: Run = { state, timeoutMs, startedAt, giveUp, timedOut: undefined }
+    this.#runs.add(run)
+    return () => {
+      if (!this.#runs.delete(run)) this.#stuckCount--
+    }
   }
 
   /** Aborts what is over its timeout, gives up what ignores that; returns when to look again. */

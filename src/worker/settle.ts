@@ -26,14 +26,21 @@ export async function settle(
 
 function row({ ended, settlement, finishes }: { ended: Ended; settlement: Settlement; finishes: boolean }): SettleRow {
   const { job, key, take, version } = ended.entry
-  const nothing = { failures: 0, crashes: 0, retryMs: 0, error: null, together: null }
+  const kept = settlement.state === 'done' ? nothing : settlement
   return {
     job: job.name,
     key,
     take,
+    state: settlement.state,
     version,
-    ...nothing,
-    ...settlement,
+    failures: kept.failures,
+    crashes: kept.crashes,
+    retryMs: kept.retryMs,
+    error: kept.error,
+    together: kept.together,
     finish: finishes && settlement.state === 'done',
   }
 }
+
+/** What is left of a success. */
+const nothing = { failures: 0, crashes: 0, retryMs: 0, error: null, together: null }

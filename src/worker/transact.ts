@@ -78,8 +78,10 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
 
 const claimOf = ({ job, key, take }: Ready) => ({ job: job.name, key, take })
 
-const done = (entry: Ready, finish: boolean): SettleRow => ({
-  ...claimOf(entry),
+const done = ({ job, key, take }: Ready, finish: boolean): SettleRow => ({
+  job: job.name,
+  key,
+  take,
   state: 'done',
   version: null,
   failures: 0,

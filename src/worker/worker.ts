@@ -301,7 +301,7 @@ export class Worker {
   async #settleBroken(entry: Ready, error: unknown): Promise<void> {
     const chance = this.#ports.random.float()
     await this.#settler
-      .add({ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false, chance })
+      .add([{ entry, outcome: { kind: 'failure', error }, tookMs: 0, settled: false, chance }])
       .catch(() => {})
     this.claims.forget(entry.take)
   }
@@ -310,7 +310,7 @@ export class Worker {
   async #finish(handler: Handler, entries: readonly Ready[]): Promise<void> {
     const { ended, over } = run(this.#run, handler, entries)
     try {
-      await Promise.all((await ended).map((each) => this.#settler.add(each)))
+      await this.#settler.add(await ended)
     } catch (error) {
       // The store did not take the outcome: the beat gives the keys back, or somebody frees them.
       this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })

@@ -73,18 +73,15 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       const text = checkText(job, query, await shapeOf())
       const params = [...query.values, job.name, JSON.stringify(keys.map(job.key.split))]
       const { rows } = await named(db.queryTheirs(text, params))
-      const pending = rows
-        .filter((row) => row.key !== null)
-        .map((row): [string, PendingKey] => [
-          row.key as string,
-          {
-            key: row.key as string,
-            version: row.version as string | null,
-            waitMs: Number(row.wait_ms),
-            input: row.input as string | null,
-          },
-        ])
-      return { paused: rows[0]?.paused === true, pending: new Map(pending) }
+      const found = JSON.parse((rows[0]?.rows as string | null) ?? '[]') as [
+        string,
+        number,
+        string | null,
+        string | null,
+      ][]
+      const pending = new Map<string, PendingKey>()
+      for (const [key, waitMs, version = null, input = null] of found) pending.set(key, { key, version, waitMs, input })
+      return { paused: rows[0]?.paused === true, pending }
     },
     async estimate(timeoutMs) {
       const query = read()
@@ -180,11 +177,13 @@ ${query.text}
       : `select f.* from ${list} cross join lateral (${rows(
           shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
         )} offset 0) f`
+  const cells = [key, shape.runAt ? waitMs('c.run_at') : '0']
+  if (shape.version || shape.input) cells.push('c.version', 'c.input')
+  // One text for the whole batch: as rows, a hundred keys cost the client more than the server.
   return `
-select p.paused, ${key} as key, c.version, c.input, ${waitMs('c.run_at')} as wait_ms
-from (select ${paused.replace('$JOB', `$${first}`)} as paused) p
-cross join (select regrow.clock() as at) env
-left join (
+select ${paused.replace('$JOB', `$${first}`)} as paused, (
+  select json_agg(json_build_array(${cells.join(', ')})) from (
   ${found}
-) c on true`
+  ) c cross join (select regrow.clock() as at) env
+)::text as rows`
 }

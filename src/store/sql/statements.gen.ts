@@ -558,6 +558,22 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
+  settleDone: `with held as materialized (
+  select i.job, i.key, i.take from (
+    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+    order by key collate "C", job
+  ) i
+  cross join lateral (
+    select 1 from regrow.ledger l
+    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+    for update
+  ) h
+),
+done as (
+  delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
+)
+select string_agg(take::text, ',') as takes from held`,
+  settleOne: `delete from regrow.ledger where key = $3::text and job = $2::text and holder = $1::text and take = $4::int8 returning 1 as held`,
   settle: `with held as materialized (
   select i.* from (
     select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
@@ -628,31 +644,33 @@ taken as (
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
       and ($3::boolean or l.crashes - l.pardoned < 2)
-  returning l.job, l.key, l.failures, l.crashes, l.version
-    , l.together
+  returning l.take, l.failures, l.crashes, l.version, l.together,
+    l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
+),
+refused as materialized (
+  select i.take, env.registered, env.at, b.* from input i
+  cross join env
+  left join lateral (
+    select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
+    from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
+  ) b on true
+  where i.take not in (select take from taken)
 )
-select i.job, i.key,
-  case
-    when t.key is not null then 'taken'
-    when not env.registered then 'gone'
-    when b.state = 'quarantined' then 'quarantined'
-    when b.holder is null and b.retry_at > env.at then 'later'
-    when b.holder is null and b.suspect then 'suspect'
-    else 'live'
-  end as verdict,
-  coalesce(extract(epoch from b.retry_at - env.at) * 1000, 0)::float8 as wait_ms,
-  coalesce(t.failures, b.failures, 0) as failures,
-  coalesce(t.crashes, b.crashes, 0) as crashes,
-  coalesce(t.version, b.version) as version,
-  t.together
-from input i
-cross join env
-left join taken t on t.key = i.key and t.job = i.job
-left join lateral (
-  select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
-    , l.crashes - l.pardoned >= 2 as suspect
-  from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
-) b on true`,
+select (select string_agg(take::text, ',') from taken where plain) as plain,
+  (select json_agg(json_build_array(take, verdict, wait_ms, failures, crashes, version, together)) from (
+    select take, 'taken' as verdict, 0::float8 as wait_ms, failures, crashes, version, together from taken where not plain
+    union all
+    select take,
+      case
+        when not registered then 'gone'
+        when state = 'quarantined' then 'quarantined'
+        when holder is null and retry_at > at then 'later'
+        when holder is null and suspect then 'suspect'
+        else 'live'
+      end,
+      coalesce(extract(epoch from retry_at - at) * 1000, 0)::float8, coalesce(failures, 0), coalesce(crashes, 0), version, null
+    from refused
+  ) o)::text as others`,
   turn: `with env as materialized (
   select regrow.clock() as at
 ),

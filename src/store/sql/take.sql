@@ -1,6 +1,7 @@
 -- Take: puts holder and take number on popped keys.
 -- $1 holder · $2 json [{ job, key, take }], each (job, key) once · $3 true: a suspect, for a run of its own
--- Returns one row per key: verdict, wait_ms, failures, crashes, version, together.
+-- Returns one row: `plain`, the takes of keys that were granted and of which nothing is remembered, and `others`, json
+--   [[take, verdict, wait_ms, failures, crashes, version, together]]. Most keys are plain: as rows they cost more than the insert.
 -- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
 -- A key that crashed twice is a suspect: only a take for a run of its own gets it, and only when no other process has
 -- one of that job (index ledger_suspect). That is a first look; `alone` decides.
@@ -27,28 +28,30 @@ taken as (
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
       and ($3::boolean or l.crashes - l.pardoned < 2)
-  returning l.job, l.key, l.failures, l.crashes, l.version
-    , l.together
+  returning l.take, l.failures, l.crashes, l.version, l.together,
+    l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
+),
+refused as materialized (
+  select i.take, env.registered, env.at, b.* from input i
+  cross join env
+  left join lateral (
+    select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
+    from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
+  ) b on true
+  where i.take not in (select take from taken)
 )
-select i.job, i.key,
-  case
-    when t.key is not null then 'taken'
-    when not env.registered then 'gone'
-    when b.state = 'quarantined' then 'quarantined'
-    when b.holder is null and b.retry_at > env.at then 'later'
-    when b.holder is null and b.suspect then 'suspect'
-    else 'live'
-  end as verdict,
-  coalesce(extract(epoch from b.retry_at - env.at) * 1000, 0)::float8 as wait_ms,
-  coalesce(t.failures, b.failures, 0) as failures,
-  coalesce(t.crashes, b.crashes, 0) as crashes,
-  coalesce(t.version, b.version) as version,
-  t.together
-from input i
-cross join env
-left join taken t on t.key = i.key and t.job = i.job
-left join lateral (
-  select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version
-    , l.crashes - l.pardoned >= 2 as suspect
-  from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
-) b on true
+select (select string_agg(take::text, ',') from taken where plain) as plain,
+  (select json_agg(json_build_array(take, verdict, wait_ms, failures, crashes, version, together)) from (
+    select take, 'taken' as verdict, 0::float8 as wait_ms, failures, crashes, version, together from taken where not plain
+    union all
+    select take,
+      case
+        when not registered then 'gone'
+        when state = 'quarantined' then 'quarantined'
+        when holder is null and retry_at > at then 'later'
+        when holder is null and suspect then 'suspect'
+        else 'live'
+      end,
+      coalesce(extract(epoch from retry_at - at) * 1000, 0)::float8, coalesce(failures, 0), coalesce(crashes, 0), version, null
+    from refused
+  ) o)::text as others

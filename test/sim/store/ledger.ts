@@ -116,10 +116,10 @@ function answerOf(
     job,
     key,
     verdict: taken ? 'taken' : !registered ? 'gone' : refusalOf(before, at),
-    waitMs: before && before.retryAt !== null ? since(before.retryAt, at) : 0,
+    waitMs: !taken && before && before.retryAt !== null ? since(before.retryAt, at) : 0,
     failures: (taken ?? before)?.failures ?? 0,
     crashes: (taken ?? before)?.crashes ?? 0,
-    version: taken?.version ?? before?.version ?? null,
+    version: (taken ?? before)?.version ?? null,
     together: taken?.together ?? null,
   }
 }

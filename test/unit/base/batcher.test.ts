@@ -9,7 +9,7 @@ test('what comes up together goes together, in order, each with its own answer',
     sent.push([...items])
     return items.map((item) => `<${item}>`)
   })
-  expect(await Promise.all([1, 2, 3].map((item) => batcher.add(item)))).toEqual(['<1>', '<2>', '<3>'])
+  expect(await Promise.all([batcher.add([1]), batcher.add([2, 3])])).toEqual([['<1>'], ['<2>', '<3>']])
   expect(sent).toEqual([[1, 2, 3]])
 })
 
@@ -24,22 +24,22 @@ test('a batch holds no more than its size, and one is away at a time', async () 
     away--
     return items
   })
-  await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add(item)))
+  await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add([item])))
   expect(sent).toEqual([[1, 2], [3, 4], [5]])
   expect(most).toBe(1)
 })
 
 test('what comes while a batch is away goes with the next one', async () => {
   const sent: number[][] = []
-  const later: Promise<number>[] = []
+  const later: Promise<readonly number[]>[] = []
   const batcher: Batcher<number, number> = new Batcher(systemClock, 100, async (items) => {
     sent.push([...items])
-    if (sent.length === 1) later.push(batcher.add(2), batcher.add(3))
+    if (sent.length === 1) later.push(batcher.add([2]), batcher.add([3]))
     await systemClock.gather()
     return items
   })
-  await batcher.add(1)
-  expect(await Promise.all(later)).toEqual([2, 3])
+  await batcher.add([1])
+  expect(await Promise.all(later)).toEqual([[2], [3]])
   expect(sent).toEqual([[1], [2, 3]])
 })
 
@@ -48,7 +48,17 @@ test('a batch that fails rejects each of its items and no other', async () => {
     if (items.includes(2)) throw new Error('the store is away')
     return items
   })
-  const outcomes = await Promise.allSettled([1, 2, 3, 4].map((item) => batcher.add(item)))
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map((item) => batcher.add([item])))
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled'])
-  expect(await batcher.add(5)).toBe(5)
+  expect(await batcher.add([5])).toEqual([5])
+})
+
+test('what was added together is not parted: too much for a batch goes alone', async () => {
+  const sent: number[][] = []
+  const batcher = new Batcher<number, number>(systemClock, 3, async (items) => {
+    sent.push([...items])
+    return items
+  })
+  await Promise.all([[1, 2], [3, 4], [5, 6, 7, 8], [9]].map((items) => batcher.add(items)))
+  expect(sent).toEqual([[1, 2], [3, 4], [5, 6, 7, 8], [9]])
 })

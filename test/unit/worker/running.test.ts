@@ -16,12 +16,8 @@ async function world(timeoutMs: number) {
   const controller = new AbortController()
   const none = { nobodys: undefined, aborted: undefined }
   const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, ...none }
-  let end = () => {}
-  const over = new Promise<void>((resolve) => {
-    end = resolve
-  })
   const given: Outcome[] = []
-  void running.begin(state, timeoutMs, clock.now(), over).then((outcome) => given.push(outcome))
+  const end = running.begin(state, timeoutMs, clock.now(), (outcome) => given.push(outcome))
   const lookAt = async (ms: number) => {
     await clock.pass(ms - clock.now())
     running.look()
