@@ -19,11 +19,15 @@ afterAll(async () => {
 })
 
 const identity = async () => 'the store of the suite'
-const cases = (namespace: string, spread: number, client: () => RedisGiven) =>
-  queueSuite({
-    open: (bounds, surroundings) =>
-      redis(client(), { namespace, spread, ...bounds }).open({ ...surroundings, identity }),
+const cases = (namespace: string, spread: number, make: () => RedisGiven) => {
+  let client: RedisGiven | undefined
+  return queueSuite({
+    open: (bounds, surroundings) => {
+      client ??= make()
+      return redis(client, { namespace, spread, ...bounds }).open({ ...surroundings, identity })
+    },
   })
+}
 
 const nodeRedis = () => createCluster({ rootNodes: servers.urls.map((url) => ({ url })) })
 /** A client of theirs connects by itself; only its settings are used. */

@@ -30,6 +30,10 @@ export const isMisplaced = (error: unknown): boolean => /\b(READONLY|UNBLOCKED)\
 /** A full server without eviction refuses what needs memory. */
 export const isOutOfMemory = (error: unknown): boolean => /\bOOM command not allowed/.test(messageText(error))
 
+/** Of a connection that has not said its password the server reads nothing long: it calls our scripts broken protocol. */
+export const isUnauthenticated = (error: unknown): boolean =>
+  /^(NOAUTH|WRONGPASS)\b|\bunauthenticated (multi)?bulk length/.test(messageText(error))
+
 /** F27: a server that was restarted or promoted knows no script. */
 export const isUnknownScript = (error: unknown): boolean => messageText(error).startsWith('NOSCRIPT')
 

@@ -1,7 +1,7 @@
 // Errors of the server that mean something to us, in words.
 import { RegrowError } from '../../base/errors.ts'
 import { outOfMemory } from '../../queue/queue.ts'
-import { isOutOfMemory, messageText } from './client.ts'
+import { isOutOfMemory, isUnauthenticated, messageText } from './client.ts'
 
 /** The error itself, unless it is one that people can do something about. */
 export function explained(error: unknown, namespace: string): unknown {
@@ -10,6 +10,13 @@ export function explained(error: unknown, namespace: string): unknown {
       outOfMemory,
       'The queue has no memory for more hints',
       'Fewer are pushed for a while; the rows wait in the store. Raise maxmemory of the Redis server, or lower `maxHints`.',
+      error,
+    )
+  if (isUnauthenticated(error))
+    return new RegrowError(
+      'queue_password',
+      'The Redis server wants a password, and was given none or another one',
+      'Put it into the address, redis://user:password@host:port, or into the client. Until then workers go on from the rows.',
       error,
     )
   const owner = /REGROWFOREIGN (.*)/.exec(messageText(error))?.[1]

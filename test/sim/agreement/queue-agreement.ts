@@ -1,7 +1,9 @@
 // The same steps on the simulated queue and on a real one: their answers must be alike, or the simulator proves nothing.
 // Compared is what is promised. Open are: which of several hints that fell due at the same time comes first, which job is
 // served first when a pop has no room for all, in which order the hints of one push reach a bound, and the order of the
-// hints of one answer. Where the real queue chose, the model follows its choice.
+// hints of one answer. Where the real queue chose, the model follows its choice. A queue may also say that it keeps places:
+// then a hint that was due in the swept lane comes last when it gets into the fresh one, and finds its old place when it
+// comes back to the swept one.
 import assert from 'node:assert/strict'
 import type { Hint } from '../../../src/queue/hint.ts'
 import type { Popped, PopRequest, PushOptions, Queue } from '../../../src/queue/queue.ts'
@@ -15,13 +17,48 @@ export interface QueueInTime {
   readonly clock: VirtualClock
   /** Tells the server of the queue what time it is. Defaults to nothing: the queue asks `clock`. */
   readonly moved?: (now: number) => Promise<void>
+  /** Where a hint stands in its lane is not only a matter of its due time; see above. Defaults to false. */
+  readonly keepsPlaces?: boolean
+}
+
+/** Between which times a hint may stand, where that is not its due time. */
+class Stands {
+  /** Of hints that were due in the swept lane when they got into the fresh one. */
+  readonly #behind = new Map<string, number>()
+  /** Of places that were left in the swept lane. */
+  readonly #left = new Map<string, number>()
+
+  note(hints: readonly Hint[], model: SimQueue, now: number): void {
+    for (const hint of hints) {
+      const there = model.all().find((each) => isSame(each, hint))
+      if (!hint.fresh || !there || there.fresh || there.dueAt > now) continue
+      this.#behind.set(nameOf(hint), now)
+      this.#left.set(nameOf(hint), Math.min(there.dueAt, this.#left.get(nameOf(hint)) ?? Infinity))
+    }
+  }
+
+  earliest(hint: SimHint): number {
+    return hint.fresh ? hint.dueAt : Math.min(hint.dueAt, this.#left.get(nameOf(hint)) ?? Infinity)
+  }
+
+  latest(hint: SimHint): number {
+    return hint.fresh ? Math.max(hint.dueAt, this.#behind.get(nameOf(hint)) ?? -Infinity) : hint.dueAt
+  }
+
+  gone({ hints }: Popped): void {
+    for (const hint of hints) this.#behind.delete(nameOf(hint))
+  }
 }
 
 /** What a sequence may come to; told so that a test can see that steps reach it. */
 export type Reached = 'full' | 'another epoch' | 'made sooner' | 'both lanes' | 'no room for all' | 'an old mark'
 
 /** Takes the steps on both sides; fails where the answers differ. Returns what they came to. */
-export async function agree({ queue, clock, moved }: QueueInTime, steps: readonly Step[]): Promise<Set<Reached>> {
+export async function agree(
+  { queue, clock, moved, keepsPlaces = false }: QueueInTime,
+  steps: readonly Step[],
+): Promise<Set<Reached>> {
+  const stands = new Stands()
   const model = new SimQueue(clock.now, bounds)
   const reached = new Set<Reached>()
   for (const [at, step] of steps.entries())
@@ -29,7 +66,8 @@ export async function agree({ queue, clock, moved }: QueueInTime, steps: readonl
       if (step.do === 'pass') await clock.pass(step.ms, moved)
       else {
         for (const what of reaches(step, model, clock.now())) reached.add(what)
-        await take(step, model, queue, clock.now())
+        if (keepsPlaces && step.do === 'push') stands.note(step.hints, model, clock.now())
+        await take(step, model, queue, clock.now(), stands)
       }
     } catch (error) {
       throw new Error(`step ${at}, ${JSON.stringify(step)}: ${(error as Error).message}`, { cause: error })
@@ -62,14 +100,20 @@ function reaches(step: Step, model: SimQueue, now: number): Reached[] {
   return found
 }
 
-async function take(step: Exclude<Step, { do: 'pass' }>, model: SimQueue, queue: Queue, now: number): Promise<void> {
+async function take(
+  step: Exclude<Step, { do: 'pass' }>,
+  model: SimQueue,
+  queue: Queue,
+  now: number,
+  stands: Stands,
+): Promise<void> {
   switch (step.do) {
     case 'push':
       return pushed(step.hints, step.options, model, queue, now)
     case 'flood':
       return flooded(step.hints, step.options, model, queue)
     case 'pop':
-      return popped(step.request, model, queue, now)
+      return popped(step.request, model, queue, now, stands)
     case 'writeMark':
       model.writeMark(step.mark)
       return queue.writeMark(step.mark)
@@ -126,13 +170,14 @@ async function wiped(model: SimQueue, queue: Queue): Promise<void> {
   assert.equal(await queue.wipe(), model.wipe(), 'hints that the wipe found')
 }
 
-async function popped(request: PopRequest, model: SimQueue, queue: Queue, now: number): Promise<void> {
+async function popped(request: PopRequest, model: SimQueue, queue: Queue, now: number, stands: Stands): Promise<void> {
   const before = model.snapshot()
   const expected = model.pop(request)
   const found = await queue.pop(request)
   assert.deepEqual(found.mark, expected.mark, 'the mark of the pop')
   const due = before.hints.filter(({ dueAt }) => dueAt <= now)
-  keepsPromises(request, due, found)
+  keepsPromises(request, due, found, stands)
+  stands.gone(found)
   assert.equal(found.hints.length, expected.hints.length, 'hints that were popped')
   // Where the room for single jobs does not decide, neither does the order of the jobs: then lanes are alike to the hint.
   if (request.jobs.length < 2 || request.jobs.every(({ limit }) => limit >= request.limit))
@@ -142,7 +187,7 @@ async function popped(request: PopRequest, model: SimQueue, queue: Queue, now: n
 }
 
 /** What holds for any pop, whichever hints the queue chose. */
-function keepsPromises(request: PopRequest, due: readonly SimHint[], { hints }: Popped): void {
+function keepsPromises(request: PopRequest, due: readonly SimHint[], { hints }: Popped, stands: Stands): void {
   for (const { job, limit } of request.jobs)
     assert.ok(hints.filter((hint) => hint.job === job).length <= limit, `more of ${job} than there is room for`)
   const left = due.filter((hint) => !hints.some((each) => isSame(each, hint)))
@@ -155,7 +200,7 @@ function keepsPromises(request: PopRequest, due: readonly SimHint[], { hints }: 
     const there = due.find((hint) => isSame(each, hint)) as SimHint
     assert.equal(each.fresh, there.fresh, `the lane of ${JSON.stringify(each)}`)
     const sooner = left.find(
-      ({ job, fresh, dueAt }) => job === there.job && fresh === there.fresh && dueAt < there.dueAt,
+      (hint) => hint.job === there.job && hint.fresh === there.fresh && stands.latest(hint) < stands.earliest(there),
     )
     assert.equal(sooner, undefined, `${JSON.stringify(there)} was popped, but this one fell due sooner`)
   }
@@ -163,3 +208,4 @@ function keepsPromises(request: PopRequest, due: readonly SimHint[], { hints }: 
 
 const swept = ({ hints }: Popped) => hints.filter(({ fresh }) => !fresh).length
 const isSame = (a: { job: string; key: string }, b: { job: string; key: string }) => a.job === b.job && a.key === b.key
+const nameOf = ({ job, key }: { job: string; key: string }) => `${job} ${key}`

@@ -1,12 +1,19 @@
 // The simulated queue agrees with every real one: random steps, shrunk to the shortest that differ.
 // REGROW_SEED=n replays; REGROW_AGREEMENT=n takes n sequences in memory and a quarter of that on each server (200).
+import { createCluster } from '@redis/client'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
+import { startRedisCluster } from '../../../scripts/services/index.mjs'
 import { postgres } from '../../../src/backends/postgres/index.ts'
+import type { RedisGiven } from '../../../src/backends/redis/index.ts'
+import { Places } from '../../../src/backends/redis/places.ts'
+import { RedisQueue } from '../../../src/backends/redis/redis-queue.ts'
+import { dialOf } from '../../../src/backends/redis/wire.ts'
 import { MemoryQueue } from '../../../src/queue/memory.ts'
 import { migrated } from '../../conformance/postgres-subject.ts'
 import { freshDatabase } from '../../services/database.ts'
+import { freshRedis } from '../../services/redis.ts'
 import { VirtualClock } from '../virtual-clock.ts'
 import { agree, type QueueInTime, type Reached } from './queue-agreement.ts'
 import { bounds, steps } from './queue-steps.ts'
@@ -51,9 +58,44 @@ const postgresQueue: Subject = async () => {
   }
 }
 
+/** One server, or a cluster over whose slots the two jobs are spread. */
+const redisQueue =
+  (given: () => Promise<RedisGiven>, spread: number): Subject =>
+  async () => {
+    const dial = await dialOf(await given())
+    const { namespace } = freshRedis('agreement')
+    const clock = new VirtualClock()
+    const beside = dial()
+    await beside.connect()
+    closing.push(async () => beside.end())
+    const { slots } = new Places(namespace, spread)
+    const moved = async (now: number) => {
+      for (const { owner } of slots) await beside.send(owner, ['SET', `${owner}:time`, String(1_767_225_600_000 + now)])
+    }
+    // Under the same hash tag as the owner, which every script gets first.
+    const clockLua = `local function clock() return tonumber(redis.call('GET', KEYS[1] .. ':time')) end`
+    let queue: RedisQueue | undefined
+    closing.push(async () => queue?.close())
+    return async () => {
+      await moved(clock.now())
+      await queue?.close()
+      queue = new RedisQueue({ dial, clock, namespace, spread, owner: 'the store', clockLua, ...bounds })
+      await queue.wipe()
+      return { queue, clock, moved, keepsPlaces: true }
+    }
+  }
+
+const cluster = async () => {
+  const servers = await startRedisCluster({ masters: 3 })
+  closing.push(() => servers.close())
+  return createCluster({ rootNodes: servers.urls.map((url) => ({ url })) })
+}
+
 test.each([
   ['in memory', memoryQueue, sequences],
   ['on Postgres', postgresQueue, Math.ceil(sequences / 4)],
+  ['on Redis', redisQueue(async () => freshRedis().url, 1), Math.ceil(sequences / 4)],
+  ['on a Redis Cluster', redisQueue(cluster, 2), Math.ceil(sequences / 4)],
 ])(
   'a queue %s answers any sequence of steps as the simulated one does',
   async (name, subject, numRuns) => {
