@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '../../scripts/services/index.mjs'
 import type { QueueDriver } from '../../src/backends/driver.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { redis } from '../../src/backends/redis/index.ts'
-import { type App, type AppOptions, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { type App, type AppOptions, type EventMap, regrow, sql, type WorkerHandle } from '../../src/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
@@ -15,8 +15,6 @@ import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 const concurrency = 4
 
 export interface SceneOptions {
-  /** Defaults to redis(url of the server). */
-  queue?: QueueDriver
   /** An hour leaves healing to what the fault itself sets off. Defaults to '1s'. */
   every?: '1h' | '1s'
   jobs?: readonly string[]
@@ -28,11 +26,14 @@ export class Scene {
   readonly ear: Ear
   readonly jobs: readonly string[]
   readonly database: FreshDatabase
+  /** From now on the first attempt of each key fails. */
+  failsFirst = false
   readonly #pool: pg.Pool
   readonly #enqueue = new Map<string, (keys: string[]) => Promise<unknown>>()
   #worker: WorkerHandle | undefined
   #queue: Queue | undefined
   #rows = 0
+  #failed = 0
   #open = () => {}
   #gate: Promise<void> = Promise.resolve()
 
@@ -40,6 +41,8 @@ export class Scene {
     this.database = database
     this.jobs = options.jobs ?? ['thing.make']
     this.#pool = new pg.Pool({ connectionString: database.url, max: 2 })
+    // A connection that is still closing when the database is dropped is told so.
+    this.#pool.on('error', () => {})
     // The queue that the app talks to, past the memory that stands in for it.
     const seen: QueueDriver = {
       ...queue,
@@ -53,13 +56,10 @@ export class Scene {
     for (const name of this.jobs) this.#declare(name, options.every ?? '1s')
   }
 
-  /** An app with a registered worker, and 20 rows that were done through that server or queue. */
-  static async open(name: string, server: RedisServer | undefined, options: SceneOptions = {}): Promise<Scene> {
-    const queue = options.queue ?? redis((server as RedisServer).url())
+  /** An app with a registered worker, and some rows that were done through that queue. */
+  static async open(name: string, queue: QueueDriver, options: SceneOptions = {}): Promise<Scene> {
     const scene = await Scene.begin(await freshDatabase(name), queue, options)
     try {
-      await scene.enqueue(20)
-      await scene.allDone()
       await scene.usesQueue()
       return scene
     } catch (error) {
@@ -73,7 +73,7 @@ export class Scene {
     const scene = new Scene(database, queue, options)
     await scene.query(`
       create table things (job text not null, id text not null, state text not null default 'pending', primary key (job, id));
-      create table effects (job text not null, id text not null)`)
+      create table effects (job text not null, id text not null, at timestamptz not null default clock_timestamp())`)
     scene.#worker = scene.app.work({ concurrency })
     await scene.#worker.ready
     return scene
@@ -84,15 +84,30 @@ export class Scene {
       key: 'text',
       pending: sql`select id from things where job = ${name} and state = 'pending'`,
       sweep: { every },
+      retry: { delay: '4s' },
       run: async (id, ctx) => {
         await this.#gate
+        if (this.failsFirst && ctx.attempt === 1) {
+          this.#failed++
+          throw new Error('not at the first attempt')
+        }
         await ctx.tx(async (tx) => {
-          await tx.query(`insert into effects values ($1, $2)`, [name, id])
+          await tx.query(`insert into effects (job, id) values ($1, $2)`, [name, id])
           await tx.query(`update things set state = 'done' where job = $1 and id = $2`, [name, id])
         })
       },
     })
     this.#enqueue.set(name, (keys) => job.enqueueMany(keys))
+  }
+
+  /** Resolves when an event of that name that matches was told, or will have been. */
+  async hears<Name extends keyof EventMap>(event: Name, match: Partial<EventMap[Name]> = {}): Promise<void> {
+    await this.until(() => this.ear.of(event, match).length > 0)
+  }
+
+  /** Resolves when `enough` holds; every event is a reason to look. The patience is for a machine that is busy otherwise. */
+  until(enough: () => boolean): Promise<void> {
+    return this.ear.until(enough, 45_000)
   }
 
   async query<Row extends object>(text: string, params: unknown[] = []): Promise<Row[]> {
@@ -129,7 +144,7 @@ export class Scene {
     const started = this.ear.of('job.started').length
     this.hold()
     await this.enqueue(rows)
-    await this.ear.until(() => this.ear.of('job.started').length >= started + Math.min(rows, concurrency))
+    await this.until(() => this.ear.of('job.started').length >= started + Math.min(rows, concurrency))
     expect(await this.hints()).toBeGreaterThan(0)
   }
 
@@ -147,17 +162,18 @@ export class Scene {
     await this.allDone()
   }
 
-  /** Every row that there ever was is done, has one effect, and was started once. */
-  async allDone(withinMs = 20_000): Promise<void> {
-    await this.ear.until(() => this.#settled() >= this.#rows, withinMs)
+  /** Every row that there ever was is done, has one effect, and was started as often as it had to be. */
+  async allDone(): Promise<void> {
+    await this.until(() => this.done() >= this.#rows)
     const [found] = await this.query(`select count(*)::int as effects, count(distinct (job, id))::int as keys,
       (select count(*)::int from things where state = 'pending') as pending from effects`)
     expect(found).toEqual({ effects: this.#rows, keys: this.#rows, pending: 0 })
-    expect(this.ear.of('job.started')).toHaveLength(this.#rows)
+    expect(this.ear.of('job.started')).toHaveLength(this.#rows + this.#failed)
     expect([...this.ear.of('job.leaseLost'), ...this.ear.of('worker.gone')]).toEqual([])
   }
 
-  #settled(): number {
+  /** How many runs have succeeded. */
+  done(): number {
     return this.ear.of('job.settled', { state: 'done' }).length
   }
 
@@ -181,13 +197,20 @@ export class Scene {
 /** A scene on a server of its own; both end with the test. */
 export async function onRedis(
   name: string,
-  { settings, ...options }: SceneOptions & { settings?: Record<string, string | number> },
+  {
+    settings,
+    queue = redis,
+    ...options
+  }: SceneOptions & {
+    settings?: Record<string, string | number>
+    queue?: (url: string) => QueueDriver
+  },
   act: (scene: Scene, server: RedisServer) => Promise<void>,
 ): Promise<void> {
   const server = await startRedis(settings ? { settings } : {})
   let scene: Scene | undefined
   try {
-    scene = await Scene.open(name, server, options)
+    scene = await Scene.open(name, queue(server.url()), options)
     await act(scene, server)
   } finally {
     await server.resume()

@@ -23,8 +23,11 @@ export interface RedisOptions extends Partial<QueueBounds> {
   readonly spread?: number
 }
 
-/** The server is asked once at the start, so that a namespace of another store is refused then; one that is away is no error. */
-const askMs = 2_000
+/**
+ * The server is asked once at the start, so that a namespace of another store is refused then; one that is away is no error.
+ * One that is there answers at once; the time is for a machine that is busy starting.
+ */
+const askMs = 5_000
 
 /**
  * A queue in Redis: an address, a function that returns one, or a client. Of a client only the settings are used, for
