@@ -20,7 +20,7 @@ import type { Figures, Task } from './task.ts'
 
 const postgresSettings = { max_connections: 100, shared_buffers: '256MB', max_wal_size: '4GB' }
 /** How long a measure waits for a machine that has other things to do. */
-const quietMs = 20_000
+const quietMs = 5_000
 
 interface Bench {
   readonly node: string

@@ -1,6 +1,7 @@
 // One measure of regrow in a process of its own: the task comes as JSON in the first argument, the figures leave as JSON
 // on stdout. The database is new, and its table `rows` holds as many pending rows as the task has jobs.
 import { createClient } from '@redis/client'
+import pg from 'pg'
 import { type App, regrow, sql } from 'regrow'
 import { postgres } from 'regrow/postgres'
 import { redis } from 'regrow/redis'
@@ -144,10 +145,15 @@ async function pickup(): Promise<Figures> {
   })
   let settled = () => {}
   app.on('job.settled', () => settled())
+  const db = new pg.Client({ connectionString: task.postgres })
+  await db.connect()
+  // No row is pending yet: a sweep would take the work away.
+  await db.query(`update rows set state = 'waiting'`)
   const worker = app.work({ handlers: [handler] })
   await worker.ready
   const waits: number[] = []
   for (let n = 0; n < jobs; n++) {
+    await db.query(`update rows set state = 'pending' where id = $1`, [n + 1])
     // Time to become idle again.
     await new Promise((resolve) => setTimeout(resolve, 8))
     const begun = new Promise<number>((resolve) => (started = resolve))
@@ -159,6 +165,7 @@ async function pickup(): Promise<Figures> {
   }
   await worker.stop()
   await app.close()
+  await db.end()
   // The first tenth warms up.
   waits.splice(0, Math.ceil(jobs / 10))
   waits.sort((a, b) => a - b)
@@ -167,8 +174,9 @@ async function pickup(): Promise<Figures> {
 }
 
 /** A handler that keeps its slot until the worker stops: the queue stays as it is. */
-const held = (_: unknown, ctx: { signal: AbortSignal }) =>
-  new Promise<void>((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+function held(_: unknown, ctx: { signal: AbortSignal }): Promise<void> {
+  return new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
+}
 
 /** From FLUSHALL until every pending row but the one that runs has its hint again. */
 async function rebuild(): Promise<Figures> {
