@@ -6,6 +6,11 @@ export type Row = Record<string, unknown>
 /** Runs one statement. A client of pg, a PGlite transaction, or anything of this shape. */
 export interface SqlExecutor {
   query(text: string, params?: readonly SqlValue[]): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
+  /**
+   * In a transaction whose client can: its last statement, and the COMMIT in the same round trip. The statement has to fail
+   * by itself when the transaction must not commit.
+   */
+  readonly last?: SqlExecutor['query']
 }
 
 export interface SqlField {

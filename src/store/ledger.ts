@@ -57,7 +57,10 @@ export interface Ledger {
   alone(holder: string, claim: Claim): Promise<boolean>
   /** Gives claims back; nothing is counted. */
   release(holder: string, claims: readonly Claim[]): Promise<void>
-  /** Writes outcomes where holder and take match; returns the takes that were held. In `tx`, part of it. */
+  /**
+   * Writes outcomes where holder and take match; returns the takes that were held. In `tx` it is its last statement: where
+   * the client can, the COMMIT goes with it, unless one of them is not held (S4).
+   */
   settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>
   /** Holds claims until `tx` ends, settling nothing; returns the takes that are held. */
   fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>

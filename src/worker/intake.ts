@@ -16,6 +16,8 @@ export interface IntakePorts {
   readonly handlers: readonly Handler[]
   /** False while our lease is not sure: what is popped could not be started. */
   readonly mayStart: () => boolean
+  /** Batches of that job between pop and start. */
+  readonly claiming: (job: string) => number
   /** Takes one batch of one job along the arrow; `slots` are its own from now on. */
   readonly through: (handler: Handler, hints: readonly PoppedHint[], slots: number) => void
 }
@@ -23,6 +25,11 @@ export interface IntakePorts {
 /** A pop waits so long at most; the floor under every wake-up. */
 const pollMs = 1_000
 const notSureMs = 50
+/**
+ * Batches of a job on their way to their start. While two of them ask the store, slots that become free gather for the next
+ * pop: keys that end one by one would otherwise be taken and checked one by one. When idle, nobody waits.
+ */
+const claimingMax = 2
 
 export class Intake {
   readonly #ports: IntakePorts
@@ -69,7 +76,7 @@ export class Intake {
   readonly #room = (name: string): number => {
     const { slots } = this.#ports
     const handler = this.#handlers.get(name)
-    if (!handler) return 0
+    if (!handler || this.#ports.claiming(name) >= claimingMax) return 0
     return Math.min(Math.max(0, slots.free), slots.room(name) * (handler.many ? handler.batchMax : 1))
   }
 

@@ -71,8 +71,9 @@ export class Worker {
   #popping: Promise<unknown> = Promise.resolve()
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
-  /** Batches between pop and start. */
+  /** Batches between pop and start, and how many of each job. */
   readonly #claiming = new Set<Promise<void>>()
+  readonly #claimingOf = new Map<string, number>()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #run: Parameters<typeof run>[0]
@@ -92,6 +93,7 @@ export class Worker {
       lookAgain: this.#lookAgain,
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
+      claiming: (job) => this.#claimingOf.get(job) ?? 0,
       through: (handler, hints, slots) => {
         const claiming = this.#through(handler, hints, slots)
         this.#claiming.add(claiming)
@@ -193,6 +195,7 @@ export class Worker {
     const { name } = handler.job
     let used = 0
     let hints = popped
+    this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
     try {
       hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints)
@@ -207,6 +210,8 @@ export class Worker {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
     } finally {
+      this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) - 1)
+      // Also when there is none to give: who waits for room looks again.
       this.#slots.give(Math.max(0, slots - used), name)
     }
   }

@@ -5,6 +5,7 @@ import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
 import { type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
+import { commitsWithLast, lastStatement } from './last-statement.ts'
 
 /** How long a transaction may hold the only connection. */
 export interface Limit {
@@ -26,11 +27,21 @@ export async function transaction<T>(
   quieten(client)
   const loan = lend(client, limit)
   let broken = false
+  let committed = false
+  const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
+  const last: SqlExecutor['query'] = async (text, params = []) => {
+    loan.end(over())
+    const answer = await lastStatement(client, text, params)
+    committed = true
+    return answer
+  }
+  // A limit needs a statement of its own before each one.
+  const tx: SqlExecutor = !limit && commitsWithLast(client) ? { query, last } : { query }
   try {
     await client.query('begin')
-    const value = await loan.during(() => fn({ query: (text, params = []) => loan.query(text, [...params]) }, loan.own))
+    const value = await loan.during(() => fn(tx, loan.own))
     loan.end(over())
-    assertCommitted(await client.query('commit'))
+    if (!committed) assertCommitted(await client.query('commit'))
     return value
   } catch (error) {
     const why = loan.end(over(), error)

@@ -6,9 +6,11 @@
 -- them quarantine it. One that only waited to run alone is not counted.
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
 -- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
--- of the snapshot a holder who registered after it would look like nobody. Index: ledger_holder, one probe per holder, as
--- this runs every second beside a ledger that may be all back-off. Rows are skipped when locked, so their order is free.
-with recursive env as materialized (
+-- of the snapshot a holder who registered after it would look like nobody. They are looked for between the living, never
+-- among them: the entries of a busy holder are mostly of claims that are over, and as many as were settled since a vacuum.
+-- 'zzzz' comes after every holder. Index: ledger_holder, one range per worker, as this runs every second beside a ledger
+-- that may be all back-off. Rows are skipped when locked, so their order is free.
+with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
@@ -28,17 +30,21 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
-holders as (
-  (select l.holder from regrow.ledger l where l.holder is not null and exists (select 1 from open) order by l.holder limit 1)
-  union all
-  select (select l.holder from regrow.ledger l where l.holder > h.holder order by l.holder limit 1)
-  from holders h where h.holder is not null
+gaps as materialized (
+  select id as after, coalesce(lead(id) over (order by id), 'zzzz') as before
+  from (select id from regrow.workers union all select '') w
+  where exists (select 1 from open)
+),
+holders as materialized (
+  select distinct h.holder from gaps g cross join lateral (
+    select l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before offset 0
+  ) h
 ),
 lost as materialized (
   select c.* from (
     select id from dead
     union
-    select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
+    select h.holder from holders h
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo

@@ -1,6 +1,7 @@
 // The ledger in SQL: one statement per verb, a hundred keys each.
-import { type SqlDatabase, sqlState } from '../executor.ts'
-import type { Ledger, TakeAnswer } from '../ledger.ts'
+import { messageOf } from '../../base/errors.ts'
+import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
+import type { Claim, Ledger, TakeAnswer } from '../ledger.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
@@ -29,17 +30,9 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       await db.query(texts().release, [holder, JSON.stringify(claims)])
     },
     async settle(holder, rows, tx) {
-      const plain = rows.every(({ state, finish }) => state === 'done' && !finish)
-      const [first] = rows
-      if (plain && first && rows.length === 1) {
-        const answer = await (tx ?? db).query(texts().settleOne, [holder, first.job, first.key, first.take])
-        return new Set(answer.rows.map(() => first.take))
-      }
-      if (plain) {
-        const claims = rows.map(({ job, key, take }) => ({ job, key, take }))
-        const answer = await (tx ?? db).query(texts().settleDone, [holder, JSON.stringify(claims)])
-        return takesOf(answer.rows[0]?.takes)
-      }
+      // The common case, and short: of a success there is nothing to write but that it is over.
+      if (rows.every(({ state, finish }) => state === 'done' && !finish))
+        return tx?.last ? settleLast(texts(), holder, rows, tx.last) : settleDone(tx ?? db, texts(), holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
@@ -69,6 +62,26 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     },
   }
 }
+
+async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly Claim[]) {
+  const answer = await db.query(texts.settleDone, [holder, claimsOf(rows)])
+  return takesOf(answer.rows[0]?.takes)
+}
+
+/** All of them or none: the statement itself fails when one is not held, so its transaction cannot commit (S4). */
+async function settleLast(texts: Statements, holder: string, rows: readonly Claim[], last: SqlExecutor['query']) {
+  const [first] = rows
+  try {
+    if (first && rows.length === 1) await last(texts.settleOne, [holder, first.job, first.key, first.take])
+    else await last(texts.settleAll, [holder, claimsOf(rows), rows.length])
+    return new Set(rows.map(({ take }) => take))
+  } catch (error) {
+    if (/lease lost: \d/.test(messageOf(error))) return new Set<number>()
+    throw error
+  }
+}
+
+const claimsOf = (rows: readonly Claim[]) => JSON.stringify(rows.map(({ job, key, take }) => ({ job, key, take })))
 
 /** A key of which the ledger remembered something, or that it refused. */
 type Remembered = [

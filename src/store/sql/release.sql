@@ -1,6 +1,7 @@
 -- Release: gives claims back; nothing is counted.
 -- $1 holder · $2 json [{ job, key, take }]
 -- Returns the released (job, key). Only where holder and take match (S3). Rows are locked in key order.
+-- `is not distinct from` and not `=`: never by ledger_holder, whose entries are mostly of claims that are over.
 with env as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 ),
@@ -12,7 +13,7 @@ held as materialized (
   cross join env
   cross join lateral (
     select l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take and env.quick = 'off'
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take and env.quick = 'off'
     for update
   ) h
 ),

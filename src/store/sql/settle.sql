@@ -3,6 +3,7 @@
 --   state 'done' deletes the row; finish true also deletes the intent of that id.
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
+-- `is not distinct from` and not `=`: never by ledger_holder, whose entries are mostly of claims that are over.
 with held as materialized (
   select i.* from (
     select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
@@ -12,7 +13,7 @@ with held as materialized (
   ) i
   cross join lateral (
     select 1 from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),

@@ -185,7 +185,7 @@ select null as epoch, null as pushed, null as took_ms where false -- before 4`,
 ) i
 cross join lateral (
   select 1 from regrow.ledger l
-  where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+  where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
   for update
 ) h`,
   finishIntents: `with gone as materialized (
@@ -194,7 +194,7 @@ cross join lateral (
   order by n.id for update of n
 )
 delete from regrow.intents n using gone where n.id = gone.id`,
-  free: `with recursive env as materialized (
+  free: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
@@ -214,17 +214,21 @@ turns as (
   update regrow.sweeps s set holder = null, until = null
   where s.holder in (select id from dead) or (s.holder is not null and (select all_dead from env))
 ),
-holders as (
-  (select l.holder from regrow.ledger l where l.holder is not null and exists (select 1 from open) order by l.holder limit 1)
-  union all
-  select (select l.holder from regrow.ledger l where l.holder > h.holder order by l.holder limit 1)
-  from holders h where h.holder is not null
+gaps as materialized (
+  select id as after, coalesce(lead(id) over (order by id), 'zzzz') as before
+  from (select id from regrow.workers union all select '') w
+  where exists (select 1 from open)
+),
+holders as materialized (
+  select distinct h.holder from gaps g cross join lateral (
+    select l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before offset 0
+  ) h
 ),
 lost as materialized (
   select c.* from (
     select id from dead
     union
-    select h.holder from holders h where not exists (select 1 from regrow.workers w where w.id = h.holder)
+    select h.holder from holders h
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo
@@ -528,7 +532,7 @@ held as materialized (
   cross join env
   cross join lateral (
     select l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take and env.quick = 'off'
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take and env.quick = 'off'
     for update
   ) h
 ),
@@ -558,6 +562,21 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
+  settleAll: `with held as materialized (
+  select i.job, i.key from (
+    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+    order by key collate "C", job
+  ) i
+  cross join lateral (
+    select 1 from regrow.ledger l
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
+    for update
+  ) h
+),
+done as (
+  delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
+)
+select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::int end as held from held`,
   settleDone: `with held as materialized (
   select i.job, i.key, i.take from (
     select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
@@ -565,7 +584,7 @@ select job from ended`,
   ) i
   cross join lateral (
     select 1 from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),
@@ -573,7 +592,10 @@ done as (
   delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 )
 select string_agg(take::text, ',') as takes from held`,
-  settleOne: `delete from regrow.ledger where key = $3::text and job = $2::text and holder = $1::text and take = $4::int8 returning 1 as held`,
+  settleOne: `with gone as (
+  delete from regrow.ledger where key = $3::text and job = $2::text and holder is not distinct from $1::text and take = $4::int8 returning 1
+)
+select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
   settle: `with held as materialized (
   select i.* from (
     select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
@@ -583,7 +605,7 @@ select string_agg(take::text, ',') as takes from held`,
   ) i
   cross join lateral (
     select 1 from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder = $1::text and l.take = i.take
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),

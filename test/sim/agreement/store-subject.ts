@@ -59,7 +59,8 @@ export function sqlSubject(
       transaction: (fn) =>
         store.transaction((tx, own) =>
           fn(
-            tx,
+            // Without its COMMIT: here a transaction may go on after a settle, or be rolled back.
+            { query: (text, params) => tx.query(text, params) },
             appTx((text, params) => own.query(text, params)),
           ),
         ),

@@ -27,6 +27,7 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
+    claiming: () => 0,
     through: ({ job, many }, hints) => {
       if (many) started.push({ job: job.name, keys: hints.length })
       else for (const _ of hints) started.push({ job: job.name, keys: 1 })
@@ -85,6 +86,7 @@ test('a job whose hints never end does not keep another from its start', async (
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
+    claiming: () => 0,
     through: ({ job }, hints, taken) => {
       started.push(...hints.map(() => job.name))
       slots.give(taken, job.name)
