@@ -1,4 +1,5 @@
 // What follows from recorded outcomes: retries are hinted, everything is told, and successes are asked for progress.
+import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
 import { groupBy } from '../base/group-by.ts'
@@ -29,8 +30,32 @@ export interface AftermathPorts {
   readonly over: AbortSignal
 }
 
+/** Asks successes of a job for progress; what comes while it asks is asked for together (one statement for a hundred keys). */
+export type AskProgress = (job: Job, entries: readonly Ready[]) => void
+
+/** Keys per question at most. */
+const askMax = 500
+
+export function progressOf(ports: AftermathPorts): AskProgress {
+  const asking = new Map<Job, Batcher<Ready, void>>()
+  return (job, entries) => {
+    const made =
+      asking.get(job) ??
+      new Batcher<Ready, void>(ports.clock, askMax, async (batch) => {
+        await askProgress(ports, job, batch)
+        return []
+      })
+    asking.set(job, made)
+    // Nobody waits for it: the next batch may settle meanwhile; what fails here is found by the sweep.
+    void made.add(entries).catch((error) => ports.events.emit('loop.failed', { loop: 'progress', error }))
+  }
+}
+
 /** Database first, queue second: the retry is recorded, now it is hinted. */
-export async function aftermath(ports: AftermathPorts, results: readonly Settled[]): Promise<void> {
+export async function aftermath(
+  ports: Pick<AftermathPorts, 'events' | 'push' | 'source'> & { readonly ask: AskProgress },
+  results: readonly Settled[],
+): Promise<void> {
   const retries = results.flatMap(({ ended: { entry }, settlement, held }) =>
     held && settlement.state === 'retrying'
       ? [{ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false }]
@@ -41,12 +66,8 @@ export async function aftermath(ports: AftermathPorts, results: readonly Settled
   const successes = results.flatMap(({ ended, held, settlement }) =>
     held && settlement.state === 'done' ? [ended.entry] : [],
   )
-  // Not awaited: the next batch may settle meanwhile; what fails here is found by the sweep.
   for (const [job, entries] of groupBy(successes, (entry) => entry.job))
-    if (!ports.source(job).finishes)
-      void askProgress(ports, job, entries).catch((error) =>
-        ports.events.emit('loop.failed', { loop: 'progress', error }),
-      )
+    if (!ports.source(job).finishes) ports.ask(job, entries)
 }
 
 function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): void {

@@ -1,5 +1,4 @@
 // Upper arrow, step run: keys that may start in; runs that are over out. A handler's error never leaves this file.
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
@@ -7,6 +6,7 @@ import type { Random } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
 import { issueText } from '../job/issue-text.ts'
+import type { Job } from '../job/job.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ended, Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
@@ -138,7 +138,7 @@ async function inputsOf(handler: Handler, { entries, marks }: RunState): Promise
 
 /** The stored input, validated again: code may have changed since it was stored. */
 async function inputOf({ job, input }: Ready): Promise<unknown> {
-  const result = await (job.input as StandardSchemaV1)['~standard'].validate(JSON.parse(input ?? 'null'))
+  const result = await (job.input as NonNullable<Job['input']>)['~standard'].validate(JSON.parse(input ?? 'null'))
   if (!result.issues) return result.value
   throw new RegrowError(
     'bad_input',

@@ -17,7 +17,7 @@ import type { PopQueue } from '../queue/queue.ts'
 import { isPassing } from '../store/guarded.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
-import { aftermath } from './aftermath.ts'
+import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
 import { calls } from './calls.ts'
@@ -76,6 +76,7 @@ export class Worker {
   readonly #claimingOf = new Map<string, number>()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
+  readonly #ask: AskProgress
   readonly #run: Parameters<typeof run>[0]
 
   constructor(ports: WorkerPorts, options: WorkerOptions) {
@@ -119,6 +120,7 @@ export class Worker {
       giveBack: (entry) => giveBack(this.#back, [entry]),
       failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
     })
+    this.#ask = progressOf({ ...ports, ledger: store.ledger, sweeps: store.sweeps, over: this.#over.signal })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
       ledger: store.ledger,
@@ -334,8 +336,7 @@ export class Worker {
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
       settle(store.ledger, this.claims, outcomes),
     )
-    const over = this.#over.signal
-    await aftermath({ ...this.#ports, ledger: store.ledger, sweeps: store.sweeps, over }, results)
+    await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results
   }
 

@@ -101,9 +101,6 @@ take('fresh', limit - found)
 take('swept', limit - found)
 local now
 for _, job in ipairs(jobs) do
-  for _, lane in ipairs({ job.fresh, job.swept }) do
-    if (lane.count == 0) ~= (lane.length == 0) then mend(lane) end
-  end
   if job.fresh.count + job.swept.count > 0 then ring(job) else call('UNLINK', job.wake) end
   if found == 0 and job.delayed then
     local due = next_due(job)
