@@ -60,10 +60,8 @@ export const markText = ({ epoch, sequence }: Mark): [string, string] => [String
 
 /** A mark as the server keeps it; null when there is none, or what is there is none. */
 export function readMark(text: unknown): Mark | null {
-  const [epoch, sequence] = String(text).split(' ').map(Number)
-  return Number.isSafeInteger(epoch) && Number.isSafeInteger(sequence) && text !== ''
-    ? { epoch: epoch as number, sequence: sequence as number }
-    : null
+  const [, epoch, sequence] = /^(\d+) (\d+)$/.exec(String(text)) ?? []
+  return epoch === undefined ? null : { epoch: Number(epoch), sequence: Number(sequence) }
 }
 
 /** The mark of a queue that lies in several slots: missing when it is missing anywhere, else the oldest. */
