@@ -83,6 +83,17 @@ export const intentsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'intents are finished without a claim, others stay; what is gone already is no error',
+    async run(context) {
+      await context.store.intents.record(jobName, [intent(1, { uniqueKey: 'u' }), intent(2), intent(3)])
+      await context.store.intents.finish([id(2), id(1), id(9)])
+      await context.store.intents.finish([id(1)])
+      const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
+      assert.deepEqual([...pending.keys()], [id(3)])
+      assert.equal((await context.store.intents.record(jobName, [intent(4, { uniqueKey: 'u' })]))[0]?.added, true)
+    },
+  },
+  {
     name: 'an intent may wait: counted from the store’s clock, or until an instant',
     async run(context) {
       const [now] = await context.query('select extract(epoch from regrow.clock())::float8 * 1000 as ms')

@@ -19,6 +19,18 @@ export const migrateCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'a store is known by its identity, which stays; one whose tables were made anew is another',
+    async run(context) {
+      const identity = await context.store.identity()
+      assert.ok(identity.length > 36)
+      assert.equal(await (await context.open()).identity(), identity)
+      await context.query('drop schema regrow cascade')
+      const anew = await context.open()
+      await anew.migrate()
+      assert.notEqual(await anew.identity(), identity)
+    },
+  },
+  {
     name: 'migrating again changes nothing and keeps what is there',
     async run(context) {
       await take(context, await worker(context, 'w1'), ['x'])
