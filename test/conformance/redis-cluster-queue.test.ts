@@ -3,9 +3,10 @@
 import { createCluster } from '@redis/client'
 import { Cluster } from 'ioredis'
 import { Cluster as ValkeyCluster } from 'iovalkey'
-import { afterAll, beforeAll, describe } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type RedisCluster, startRedisCluster } from '../../scripts/services/index.mjs'
 import { type RedisGiven, redis } from '../../src/backends/redis/index.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { queueSuite } from '../../src/testing/index.ts'
 import { declareCases } from './declare-cases.ts'
 import { isOfConnections } from './redis-cases.ts'
@@ -47,4 +48,17 @@ describe('through ioredis', () => {
 
 describe('through iovalkey', () => {
   declareCases(cases('iovalkey', 2, () => new ValkeyCluster(servers.urls, settings)).filter(isOfConnections))
+})
+
+test('the address of one node, which has not the slot, is told as what it is', async () => {
+  const asked = servers.urls.map(async (url) => {
+    const queue = await redis(url, { namespace: 'alone' }).open({ clock: systemClock, identity })
+    const told = await queue.count([]).then(
+      () => 'served',
+      (error: { code?: string }) => error.code,
+    )
+    await queue.close()
+    return told
+  })
+  expect((await Promise.all(asked)).sort()).toEqual(['queue_cluster', 'queue_cluster', 'served'])
 })

@@ -19,6 +19,13 @@ export function explained(error: unknown, namespace: string): unknown {
       'Put it into the address, redis://user:password@host:port, or into the client. Until then workers go on from the rows.',
       error,
     )
+  if (/^(MOVED|CROSSSLOT) /.test(messageText(error)))
+    return new RegrowError(
+      'queue_cluster',
+      'The Redis server is a node of a cluster, and was addressed like a single one',
+      'Pass a client of the cluster: redis(createCluster({ rootNodes: [{ url }] })), or a Cluster of ioredis or iovalkey.',
+      error,
+    )
   const owner = /REGROWFOREIGN (.*)/.exec(messageText(error))?.[1]
   if (owner === undefined) return error
   return new RegrowError(
