@@ -2,6 +2,7 @@
 // Every call ends (S16): with its answer, its error, or that of a server that said nothing for too long.
 import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
+import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
 import { isAnswer, isMisplaced } from './client.ts'
 import type { Dial, Wire } from './wire.ts'
@@ -24,6 +25,8 @@ export interface LineOptions {
 export class Line {
   readonly #options: LineOptions
   #wire: Wire | undefined
+  /** The one that was given up last because it answered nothing. */
+  #silent: Wire | undefined
   #opening: Promise<Wire> | undefined
   #refused: { readonly error: unknown; readonly until: number; readonly restMs: number } | undefined
   #awaited = 0
@@ -45,7 +48,7 @@ export class Line {
     return wire?.usable ? this.#over(wire, key, args) : this.#open().then((made) => this.#over(made, key, args))
   }
 
-  /** Ends the connection; the next call makes another one. What is awaited on it fails. */
+  /** M23: ends the connection; the next call makes another one. What is awaited on it fails. */
   drop(): void {
     const wire = this.#wire
     this.#wire = undefined
@@ -67,7 +70,7 @@ export class Line {
     } catch (error) {
       if (isMisplaced(error)) onMisplaced?.()
       if ((isMisplaced(error) || !isAnswer(error)) && this.#wire === wire) this.drop()
-      throw error
+      throw wire === this.#silent ? silentError(this.#options.patienceMs) : error
     } finally {
       this.#awaited--
       this.#answeredAt = clock.now()
@@ -107,10 +110,17 @@ export class Line {
   readonly #look = (): void => {
     this.#watch = undefined
     if (this.#awaited === 0 || this.#closed) return
-    if (this.#options.clock.now() - this.#answeredAt >= this.#options.patienceMs) this.drop()
+    if (this.#options.clock.now() - this.#answeredAt >= this.#options.patienceMs) {
+      this.#silent = this.#wire
+      this.drop()
+    }
     this.#watch = this.#options.clock.after(lookMs, this.#look)
   }
 }
+
+/** In our words: the client would only say that it was ended. */
+const silentError = (ms: number) =>
+  new RegrowError('deadline', `Redis said nothing for ${readable(ms)}`, 'Is the server reachable, and not overloaded?')
 
 const closedError = () =>
   new RegrowError('queue_closed', 'The queue was closed', 'Enqueue and work before app.close().')

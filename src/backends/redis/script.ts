@@ -1,4 +1,4 @@
-// Runs a script by its hash, and sends its text to a server that does not know it (F27).
+// Runs a script by its hash, and sends its text to a server that does not know it (F27, M22).
 import { createHash } from 'node:crypto'
 import { isUnknownScript } from './client.ts'
 import type { Line } from './line.ts'

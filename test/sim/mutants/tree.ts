@@ -32,7 +32,7 @@ export function plant(folder: string, { changes }: Mutant): void {
     const path = join(folder, change.file)
     writeFileSync(path, changed(readFileSync(path, 'utf8'), change))
   }
-  if (changes.some(({ file }) => file.endsWith('.sql')))
+  if (changes.some(({ file }) => /\.(sql|lua)$/.test(file)))
     execFileSync(process.execPath, ['scripts/embed.mjs'], { cwd: folder, stdio: 'ignore' })
 }
 
