@@ -77,6 +77,7 @@ describe.concurrent('Redis is not to be had', () => {
         async () => proxy.swallow(),
         async () => proxy.pass(),
       )
+      expect(scene.ear.of('queue.down')[0]?.error).toMatchObject({ code: 'deadline' })
     }))
 
   test('a password that is no longer right: told as what it is, and tried again', () =>
