@@ -9,6 +9,8 @@ import { type Hint, type Pushed, pushed } from './hint.ts'
 import { outOfMemory, type PushOptions, type PushQueue } from './queue.ts'
 
 const pageSize = 1_000
+/** Pages on their way at a time: while the queue works on one, the next one is made and sent. */
+const pagesAway = 4
 /** S16: a queue that does not answer in this time counts as broken; somebody's request waits for it. */
 const deadlineMs = 10_000
 
@@ -18,17 +20,16 @@ export type Push = (hints: readonly Hint[], options?: Pick<PushOptions, 'epoch'>
 /** How far the bounds shrink each time the queue has no memory, and how long they take to double again. */
 const shrink = { by: 2, least: 1 / 64, doublesInMs: 30_000 }
 
-/** Pushes in pages of 1,000, each (job, key) once; a page that fails counts as dropped. */
+/** Pushes in pages of 1,000, each (job, key) once in it; a page that fails counts as dropped. */
 export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Clock): Push {
   /** After a push that was refused for memory: what it left of the bounds, and when. */
   let shrunk = { share: 1, at: 0 }
   const shareNow = () => Math.min(1, shrunk.share * 2 ** ((clock.now() - shrunk.at) / shrink.doublesInMs))
   return async (hints, { epoch = null } = {}) => {
     const total = { added: 0, merged: 0, dropped: 0, lost: 0 }
-    const distinct = unique(hints)
-    total.merged += hints.length - distinct.length
-    for (let at = 0; at < distinct.length; at += pageSize) {
-      const page = distinct.slice(at, at + pageSize)
+    const pushPage = async (given: readonly Hint[]) => {
+      const page = unique(given)
+      total.merged += given.length - page.length
       try {
         const count = await withDeadline(
           clock,
@@ -48,6 +49,19 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
         events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
     }
+    if (hints.length <= pageSize) {
+      if (hints.length > 0) await pushPage(hints)
+      return pushed(total)
+    }
+    let at = 0
+    const next = async () => {
+      while (at < hints.length) {
+        const page = hints.slice(at, at + pageSize)
+        at += pageSize
+        await pushPage(page)
+      }
+    }
+    await Promise.all(Array.from({ length: pagesAway }, next))
     return pushed(total)
   }
 }
@@ -66,15 +80,18 @@ export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): P
   }
 }
 
-/** One hint per (job, key): the fresh one, else the soonest. */
+/** One hint per (job, key): the fresh one, else the soonest. Of two in different pages the queue makes one. */
 function unique(hints: readonly Hint[]): readonly Hint[] {
   if (hints.length < 2) return hints
-  const best = new Map<string, Hint>()
+  const jobs = new Map<string, Map<string, Hint>>()
+  let count = 0
   for (const hint of hints) {
-    const id = `${hint.job}\n${hint.key}`
-    const other = best.get(id)
+    const byKey = jobs.get(hint.job) ?? new Map<string, Hint>()
+    if (byKey.size === 0) jobs.set(hint.job, byKey)
+    const other = byKey.get(hint.key)
+    if (!other) count++
     if (!other || (hint.fresh && !other.fresh) || (hint.fresh === other.fresh && hint.delayMs < other.delayMs))
-      best.set(id, hint)
+      byKey.set(hint.key, hint)
   }
-  return best.size === hints.length ? hints : [...best.values()]
+  return count === hints.length ? hints : [...jobs.values()].flatMap((byKey) => [...byKey.values()])
 }
