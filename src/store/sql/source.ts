@@ -71,7 +71,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     async check(keys) {
       const query = read()
       const text = checkText(job, query, await shapeOf())
-      const params = [...query.values, job.name, JSON.stringify(keys.map(job.key.split))]
+      const params = [...query.values, job.name, keyList(job, keys)]
       const { rows } = await named(db.queryTheirs(text, params))
       const found = JSON.parse((rows[0]?.rows as string | null) ?? '[]') as [
         string,
@@ -161,10 +161,17 @@ select (select count(*) from page)::int as scanned,
 from env`
 }
 
+/** Keys as the check reads them: an array of texts of the key's type, or rows of column texts as JSON. */
+const keyList = (job: Job, keys: readonly string[]) =>
+  job.key.columns.length === 1
+    ? `{${keys.map((key) => `"${key.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
+    : JSON.stringify(keys.map(job.key.split))
+
 /** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */
 function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
   const first = query.values.length + 1
   const key = keyText(shape.keys.map((_, i) => `c.k${i}`))
+  const [column] = job.key.columns
   const wanted = job.key.columns.map(({ type }, i) => `(x ->> ${i})::${sqlType[type]}`)
   const list = `jsonb_array_elements($${first + 1}::text::jsonb) as x`
   const rows = (match: string) => `select ${columnsOf(shape)} from (
@@ -173,7 +180,7 @@ ${query.text}
   // Composite keys are asked one by one: without statistics, a join with the list read every pending row.
   const found =
     shape.keys.length === 1
-      ? rows(`q.${shape.keys[0]} = any (array(select ${wanted[0]} from ${list}))`)
+      ? rows(`q.${shape.keys[0]} = any ($${first + 1}::text::${sqlType[column?.type ?? 'text']}[])`)
       : `select f.* from ${list} cross join lateral (${rows(
           shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
         )} offset 0) f`
@@ -184,6 +191,6 @@ ${query.text}
 select ${paused.replace('$JOB', `$${first}`)} as paused, (
   select json_agg(json_build_array(${cells.join(', ')})) from (
   ${found}
-  ) c cross join (select regrow.clock() as at) env
+  ) c${shape.runAt ? ' cross join (select regrow.clock() as at) env' : ''}
 )::text as rows`
 }
