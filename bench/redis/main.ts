@@ -94,8 +94,8 @@ async function compare(bench: Bench, scene: Scene, pairs: number, into: Map<RowS
       const peersOf = Object.entries(spec.peers).map(([name, each]) => [name, of('bullmq', each)] as const)
       const found = { regrow: of('regrow', spec.regrow), peers: Object.fromEntries(peersOf) }
       into.set(spec, [...(into.get(spec) ?? []), found])
-      const others = peersOf.map(([name, figure]) => `${name} ${shown(figure)}`).join(', ')
-      bench.say(`${spec.id} ${pair + 1}/${pairs}: regrow ${shown(found.regrow)}, ${others} ${spec.unit}`)
+      const all = [['regrow', found.regrow] as const, ...peersOf].map(([name, figure]) => `${name} ${shown(figure)}`)
+      bench.say(`${spec.id} ${pair + 1}/${pairs}: ${all.join(', ')} ${spec.unit}`)
     }
   }
 }

@@ -104,16 +104,7 @@ async function usedMemory(): Promise<number> {
 async function drain(): Promise<Figures> {
   await fill()
   const { app, row } = declare()
-  const many = `update rows set state = 'done' where id = any($1::text::bigint[])`
-  const one = `update rows set state = 'done' where id = $1`
-  const handler =
-    task.update === 'many'
-      ? row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(many, [`{${ids.join(',')}}`])), {
-          batch: setting('batch', 100),
-        })
-      : task.update === 'one'
-        ? row.handle((id, ctx) => ctx.tx((tx) => tx.query(one, [String(id)])))
-        : row.handle(() => {})
+  const handler = handlers(row)
   let left = jobs
   const drained = new Promise<void>((resolve) => {
     app.on('job.settled', ({ state }) => {
@@ -121,7 +112,7 @@ async function drain(): Promise<Figures> {
     })
   })
   const stop = watch()
-  const worker = app.work({ handlers: [handler], concurrency: setting('concurrency', 100) })
+  const worker = app.work({ handlers: [handler], concurrency: setting('concurrency', bestConcurrency()) })
   await drained
   const took = stop()
   await worker.stop()
@@ -129,11 +120,40 @@ async function drain(): Promise<Figures> {
   return took
 }
 
-/** All hints are there before the drain begins, pushed by an app of its own. */
+/** Handlers as the task asks for; statements have names, as those of the peers have. */
+function handlers(row: ReturnType<typeof declare>['row']) {
+  const many = { name: 'many', text: `update rows set state = 'done' where id = any($1::text::bigint[])` }
+  const one = { name: 'one', text: `update rows set state = 'done' where id = $1` }
+  if (task.update === 'many')
+    return row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query({ ...many, values: [`{${ids.join(',')}}`] })), {
+      batch: setting('batch', 500),
+    })
+  if (task.update === 'one') return row.handle((id, ctx) => ctx.tx((tx) => tx.query({ ...one, values: [String(id)] })))
+  return row.handle(() => {})
+}
+
+/** Calls at a time that were tried and found best. */
+function bestConcurrency(): number {
+  return task.update === 'many' ? 10 : task.update === 'one' ? 100 : 500
+}
+
+/**
+ * All hints are there before the drain begins, pushed by an app of its own. The sweep that a new queue begins with is over
+ * by then, and found nothing: it comes once a minute, and a drain takes seconds.
+ */
 async function fill(): Promise<void> {
   const { app, row } = declare()
+  const db = new pg.Client({ connectionString: task.postgres })
+  await db.connect()
+  await db.query(`alter table rows rename to rows_later; create table rows (like rows_later including all)`)
+  const swept = new Promise((resolve) => app.on('sweep.passed', resolve))
+  const worker = app.work({ handlers: [row.handle(() => {})] })
+  await swept
+  await worker.stop()
+  await db.query(`drop table rows; alter table rows_later rename to rows`)
   await enqueuing(app, row)(jobs)
   await app.close()
+  await db.end()
 }
 
 async function pickup(): Promise<Figures> {
@@ -206,23 +226,29 @@ async function full(app: App): Promise<void> {
   }
 }
 
-/** From FLUSHALL until the first key starts whose hint it wiped; everything as by default. */
+/**
+ * From FLUSHALL until the first key starts whose hint it wiped; everything as by default. Keys start in their order, and a
+ * worker never has more of them than slots: what lies further ahead was in the queue.
+ */
 async function recover(): Promise<Figures> {
   const { app, row } = declare({})
-  const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
+  const ahead = 20
+  let highest = 0
+  let wiped = { from: Number.POSITIVE_INFINITY, started: (_at: number) => {} }
   const handler = row.handle(async (id, ctx) => {
-    await pause()
+    highest = Math.max(highest, Number(id))
+    if (Number(id) >= wiped.from) wiped.started(performance.now())
+    await new Promise((resolve) => setTimeout(resolve, 5))
     await ctx.tx((tx) => tx.query(`update rows set state = 'done' where id = $1`, [String(id)]))
   })
   const worker = app.work({ handlers: [handler] })
   await worker.ready
   await settledTimes(app, 200)
-  const first = new Promise<number>((resolve) => {
-    // What was popped before starts within milliseconds; what starts after the loss was noticed had been wiped.
-    app.on('queue.lost', () => app.on('job.started', () => resolve(performance.now())))
-  })
+  const first = new Promise<number>((resolve) => (wiped = { from: Number.POSITIVE_INFINITY, started: resolve }))
   const at = performance.now()
-  await admin.flushAll()
+  const flushed = admin.flushAll()
+  wiped.from = highest + ahead
+  await flushed
   const seconds = ((await first) - at) / 1000
   await worker.stop()
   await app.close()
