@@ -12,10 +12,9 @@ local found = 0
 
 local jobs = {}
 for i = 0, (#KEYS - 2) / 7 - 1 do
-  -- Most jobs of an idle worker have nothing at all: one command tells.
-  if call('EXISTS', unpack(KEYS, 3 + 7 * i, 9 + 7 * i)) > 0 then
-    local job = job_at(3 + 7 * i)
-    settled(job)
+  local job = job_at(3 + 7 * i)
+  settled(job, 3 + 7 * i)
+  if job.exists then
     job.number, job.room = i, tonumber(ARGV[4 + 3 * i])
     job.fresh.room, job.swept.room = tonumber(ARGV[5 + 3 * i]), tonumber(ARGV[6 + 3 * i])
     jobs[#jobs + 1] = job

@@ -55,8 +55,14 @@ local function settle(lane, now)
   end
 end
 
--- Lanes of a job as they are now.
-local function settled(job)
+-- Lanes of a job as they are now. `first`: number of its first key.
+local function settled(job, first)
+  -- Most jobs have nothing at all most of the time: one command tells.
+  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
+  if not job.exists then
+    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
+    return
+  end
   mend(job.fresh)
   mend(job.swept)
   job.delayed = call('EXISTS', job.fresh.delayed, job.swept.delayed) > 0

@@ -6,7 +6,7 @@ local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
 -- The first write of all: where it is refused for want of memory, nothing has been done.
 call('SADD', KEYS[3], ARGV[2])
-settled(job)
+settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
 

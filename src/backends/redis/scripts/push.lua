@@ -7,7 +7,7 @@ local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
 -- The first write of all: where it is refused for want of memory, nothing has been done.
 call('SADD', KEYS[3], ARGV[2])
-settled(job)
+settled(job, 4)
 
 local rest = { unpack(ARGV, 6) }
 local moved = 0

@@ -38,9 +38,9 @@ local answer = { call('GET', KEYS[2]) or '', -1 }
 local found = 0
 local jobs = {}
 for i = 0, (#KEYS - 2) / 7 - 1 do
-  if call('EXISTS', unpack(KEYS, 3 + 7 * i, 9 + 7 * i)) > 0 then
-    local job = job_at(3 + 7 * i)
-    settled(job)
+  local job = job_at(3 + 7 * i)
+  settled(job, 3 + 7 * i)
+  if job.exists then
     job.number, job.room = i, tonumber(ARGV[4 + 3 * i])
     job.fresh.room, job.swept.room = tonumber(ARGV[5 + 3 * i]), tonumber(ARGV[6 + 3 * i])
     jobs[#jobs + 1] = job
@@ -148,7 +148,12 @@ local function settle(lane, now)
     if #due < page then return end
   end
 end
-local function settled(job)
+local function settled(job, first)
+  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
+  if not job.exists then
+    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
+    return
+  end
   mend(job.fresh)
   mend(job.swept)
   job.delayed = call('EXISTS', job.fresh.delayed, job.swept.delayed) > 0
@@ -172,7 +177,7 @@ if wrong then return wrong end
 local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
 call('SADD', KEYS[3], ARGV[2])
-settled(job)
+settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
 local rest, due = { unpack(ARGV, 6, 5 + asked) }, {}
@@ -278,7 +283,7 @@ if wrong then return wrong end
 local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
 call('SADD', KEYS[3], ARGV[2])
-settled(job)
+settled(job, 4)
 local rest = { unpack(ARGV, 6) }
 local moved = 0
 if target.count > 0 then
