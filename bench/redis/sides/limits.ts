@@ -1,5 +1,6 @@
 // What the servers themselves can do, with nothing of regrow or BullMQ in between: the ceiling beside each row.
 // The task comes as JSON in the first argument, the figures leave as JSON on stdout.
+import { connect } from 'node:net'
 import { createClient } from '@redis/client'
 import pg from 'pg'
 import type { Figures, Places, Task } from '../task.ts'
@@ -17,9 +18,11 @@ local added = redis.call('SADD', KEYS[1], unpack(ARGV))
 redis.call('RPUSH', KEYS[2], unpack(ARGV))
 return added`
 
+const pushHash = await redis.scriptLoad(pushScript)
+
 const figures: Figures = {
-  redisPush: await rate(1_000, 4, (ids) => redis.eval(pushScript, { keys: ['{l}:set', '{l}:list'], arguments: ids })),
-  redisPop: await rate(500, 2, () => redis.lPopCount('{l}:list', 500)),
+  redisPush: await sent(1_000, (ids) => ['EVALSHA', pushHash, '2', 'set', 'list', ...ids], ':'),
+  redisPop: await sent(500, () => ['LPOP', 'list', '500'], '*'),
   redisRoundTrip: await roundTrip(),
   postgresCheck: await rate(500, 2, (ids) =>
     db.query(`select id from rows where state = 'pending' and id = any($1::text::bigint[])`, [`{${ids.join(',')}}`]),
@@ -46,6 +49,30 @@ async function rate(size: number, abreast: number, call: (ids: string[]) => Prom
   const start = performance.now()
   await Promise.all(Array.from({ length: abreast }, lane))
   return jobs / ((performance.now() - start) / 1000)
+}
+
+/** Ids per second of commands that were encoded before and are sent in one go: no client has a part in it. */
+async function sent(size: number, command: (ids: string[]) => string[], reply: ':' | '*'): Promise<number> {
+  const encoded = Array.from({ length: Math.ceil(jobs / size) }, (_, page) => {
+    const words = command(Array.from({ length: size }, (_, n) => String(page * size + n + 1)))
+    return Buffer.from(`*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`)
+  })
+  const { hostname, port } = new URL(task.redis)
+  const socket = connect(Number(port), hostname)
+  await new Promise((resolve) => socket.once('connect', resolve))
+  let left = encoded.length
+  const answered = new Promise<void>((resolve) =>
+    socket.on('data', (chunk) => {
+      left -= chunk.toString('latin1').split(reply).length - 1
+      if (left <= 0) resolve()
+    }),
+  )
+  const start = performance.now()
+  for (const each of encoded) socket.write(each)
+  await answered
+  const seconds = (performance.now() - start) / 1000
+  socket.destroy()
+  return (encoded.length * size) / seconds
 }
 
 async function roundTrip(): Promise<number> {
