@@ -32,7 +32,7 @@ const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   statements++
   const answer = args.at(-1)
-  if (String(args[0]).includes('select p.paused,') && typeof answer === 'function')
+  if (String(args[0]).includes('as paused, (') && typeof answer === 'function')
     args[args.length - 1] = (...answers: unknown[]) => {
       block('check')
       answer(...answers)

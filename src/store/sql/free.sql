@@ -8,8 +8,10 @@
 -- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
 -- of the snapshot a holder who registered after it would look like nobody. They are looked for between the living, never
 -- among them: the entries of a busy holder are mostly of claims that are over, and as many as were settled since a vacuum.
--- 'zzzz' comes after every holder. Index: ledger_holder, one range per worker, as this runs every second beside a ledger
--- that may be all back-off. Rows are skipped when locked, so their order is free.
+-- The limits are for the planner: a guess of millions made this worth compiling (JIT, 200 ms each second). What is over them
+-- has no worker any more, and is found the next time. 'zzzz' comes after every holder. Index: ledger_holder, one range per
+-- worker, as this runs every second beside a ledger that may be all back-off. Rows are skipped when locked, so their order is
+-- free.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
@@ -36,20 +38,23 @@ gaps as materialized (
   where exists (select 1 from open)
 ),
 holders as materialized (
-  select distinct h.holder from gaps g cross join lateral (
-    select l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before offset 0
+  select h.holder from gaps g cross join lateral (
+    select distinct l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before limit 20
   ) h
+  limit 20
 ),
 lost as materialized (
   select c.* from (
-    select id from dead
-    union
-    select h.holder from holders h
+    select id from (
+      select id from dead
+      union
+      select h.holder from holders h
+    ) every limit 20
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo
       , not l.solo and l.crashes - l.pardoned >= 2 as waited
-    from regrow.ledger l where l.holder = d.id for update skip locked
+    from regrow.ledger l where l.holder = d.id limit 5000 for update skip locked
   ) c
 ),
 freed as (

@@ -220,20 +220,23 @@ gaps as materialized (
   where exists (select 1 from open)
 ),
 holders as materialized (
-  select distinct h.holder from gaps g cross join lateral (
-    select l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before offset 0
+  select h.holder from gaps g cross join lateral (
+    select distinct l.holder from regrow.ledger l where l.holder > g.after and l.holder < g.before limit 20
   ) h
+  limit 20
 ),
 lost as materialized (
   select c.* from (
-    select id from dead
-    union
-    select h.holder from holders h
+    select id from (
+      select id from dead
+      union
+      select h.holder from holders h
+    ) every limit 20
   ) d
   cross join lateral (
     select l.job, l.key, l.holder, l.solo
       , not l.solo and l.crashes - l.pardoned >= 2 as waited
-    from regrow.ledger l where l.holder = d.id for update skip locked
+    from regrow.ledger l where l.holder = d.id limit 5000 for update skip locked
   ) c
 ),
 freed as (
