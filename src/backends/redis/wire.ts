@@ -147,8 +147,10 @@ function ioRedisDial(given: IoRedis): Dial {
   const { lazyConnect, enableOfflineQueue, keyPrefix, retryStrategy: clusterRetryStrategy } = ioRedisOptions
   const { retryStrategy: _, lazyConnect: __, enableOfflineQueue: ___, ...ofNodes } = ioRedisOptions
   const redisOptions = { ...given.options?.redisOptions, ...ofNodes }
-  return () =>
-    ioRedis(given.duplicate([], { lazyConnect, enableOfflineQueue, keyPrefix, clusterRetryStrategy, redisOptions }))
+  // A replica may be behind.
+  const scaleReads = 'master'
+  const ofCluster = { lazyConnect, enableOfflineQueue, keyPrefix, clusterRetryStrategy, redisOptions, scaleReads }
+  return () => ioRedis(given.duplicate([], ofCluster))
 }
 
 function ioRedis(client: IoRedis): Wire {
