@@ -111,6 +111,52 @@ test('who waits for one job is not woken by pushes for another, and sends nothin
   expect(sent.get('EVALSHA') ?? 0).toBeLessThanOrEqual(6)
 })
 
+test('a push to a pop that waits in the same process is one call, which leaves nothing behind', async () => {
+  const { url, namespace, ask } = place('hand-over')
+  const { dial, sent } = counting(await dialOf(url))
+  const queue = new RedisQueue({ dial, clock: systemClock, namespace, spread: 1, owner: await identity() })
+  opened.push(queue)
+  await queue.writeMark({ epoch: 1, sequence: 2 })
+  const popped = waiting(queue, { limit: 2 })
+  await blocked(ask)
+  sent.clear()
+  expect(await queue.push(hints(2))).toEqual({ added: 2, merged: 0, dropped: 0 })
+  expect(await popped).toEqual({
+    hints: ['k0', 'k1'].map((key) => ({ job: 'a', key, fresh: true })),
+    mark: { epoch: 1, sequence: 2 },
+  })
+  expect(sent.get('EVAL') ?? sent.get('EVALSHA')).toBe(1)
+  expect(await ask('KEYS', `{${namespace}}:*:a`)).toEqual([])
+})
+
+test('what was handed over to a pop that has ended meanwhile is in the queue', async () => {
+  const { open, ask } = place('gone')
+  const queue = await open()
+  const stop = new AbortController()
+  const popped = queue.pop({ jobs: [{ job: 'a', limit: 1 }], limit: 1, waitMs: 20_000 }, stop.signal)
+  await blocked(ask)
+  const pushing = queue.push([hint('x')])
+  stop.abort()
+  expect((await popped).hints).toEqual([])
+  expect(await pushing).toEqual({ added: 1, merged: 0, dropped: 0 })
+  expect(await pop(queue)).toEqual(['x'])
+})
+
+test('with a pop that waits in the same process hints are still merged, dropped, and left for others', async () => {
+  const { open, ask } = place('beside')
+  const queue = await open({ maxHints: 3 })
+  await queue.push([hint('x', { delayMs: 60_000, fresh: false })])
+  const merged = waiting(queue)
+  await blocked(ask)
+  expect(await queue.push([hint('x')])).toEqual({ added: 0, merged: 1, dropped: 0 })
+  expect((await merged).hints).toEqual([{ job: 'a', key: 'x', fresh: true }])
+  const few = waiting(queue)
+  await blocked(ask)
+  expect(await queue.push(hints(5))).toEqual({ added: 3, merged: 0, dropped: 2 })
+  expect((await few).hints).toHaveLength(1)
+  expect((await queue.count(['a'])).get('a')).toEqual({ due: 2, delayed: 0 })
+})
+
 test('a process that is blocked for one job and asked for another one listens to both', async () => {
   const { open, ask } = place('both')
   const [idle, other] = [await open(), await open()]

@@ -2,6 +2,7 @@
 // connection of its own, one per slot. It is only about latency: a floor of polls lies under it.
 import type { Clock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
+import type { Popped } from '../../queue/queue.ts'
 import { Line, type LineOptions } from './line.ts'
 import type { Places, Slot } from './places.ts'
 
@@ -15,10 +16,15 @@ const callMs = 5_000
 
 /** A pop that waits, or is about to. */
 export interface Waiter {
-  readonly jobs: ReadonlySet<string>
+  /** How many hints it has room for, by job. */
+  readonly jobs: ReadonlyMap<string, number>
   /** Somebody pushed since the last look. */
   rung: boolean
   wake: (() => void) | undefined
+  /** A push that is under way may be handed over to it. */
+  offered: boolean
+  /** What was handed over. */
+  given: Popped | undefined
 }
 
 interface Listening {
@@ -49,8 +55,8 @@ export class Bells {
   }
 
   /** Listens from now on; `rest` before waiting, `leave` at the end. */
-  join(jobs: Iterable<string>): Waiter {
-    const waiter: Waiter = { jobs: new Set(jobs), rung: false, wake: undefined }
+  join(jobs: ReadonlyMap<string, number>): Waiter {
+    const waiter: Waiter = { jobs, rung: false, wake: undefined, offered: false, given: undefined }
     this.#waiters.add(waiter)
     return waiter
   }
@@ -67,12 +73,27 @@ export class Bells {
       for (const waiter of this.#waiters)
         if (waiter.jobs.has(job)) {
           heard = waiter.rung = true
-          const { wake } = waiter
-          // From now on it does not wait: nothing is blocked for it before it looked.
-          waiter.wake = undefined
-          wake?.()
+          this.#wake(waiter)
         }
     return heard
+  }
+
+  /** Who waits, with room for so many hints of that job, and is offered no others; they may be handed over to it. */
+  offer(job: string, count: number): Waiter | undefined {
+    for (const waiter of this.#waiters)
+      if (waiter.wake && !waiter.offered && (waiter.jobs.get(job) ?? 0) >= count) {
+        waiter.offered = true
+        return waiter
+      }
+    return undefined
+  }
+
+  /** False: it no longer waits. */
+  give(waiter: Waiter, popped: Popped): boolean {
+    if (!waiter.wake) return false
+    waiter.given = popped
+    this.#wake(waiter)
+    return true
   }
 
   /** Waits until the bell rings, for `ms`, or until `signal` aborts or the queue closes. */
@@ -104,10 +125,17 @@ export class Bells {
     for (const waiter of this.#waiters) waiter.wake?.()
   }
 
+  #wake(waiter: Waiter): void {
+    const { wake } = waiter
+    // From now on it does not wait: nothing is blocked for it before it looked.
+    waiter.wake = undefined
+    wake?.()
+  }
+
   #listen(waiter: Waiter): void {
     const { places, send } = this.#ports
     const called = new Set<Slot>()
-    for (const job of waiter.jobs) {
+    for (const job of waiter.jobs.keys()) {
       const { slot, wake } = places.of(job)
       const listening = this.#slots.get(slot)
       if (!listening?.jobs) void this.#loop(slot)
@@ -161,7 +189,7 @@ export class Bells {
     const wanted = new Map<string, string>()
     for (const waiter of this.#waiters)
       if (waiter.wake)
-        for (const job of waiter.jobs) {
+        for (const job of waiter.jobs.keys()) {
           const place = this.#ports.places.of(job)
           if (place.slot === slot) wanted.set(place.wake, job)
         }

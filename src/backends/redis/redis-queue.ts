@@ -2,12 +2,20 @@
 // sorted set of delayed hints; all work on them is done by a few scripts, several hundred hints in one round trip.
 import type { Clock } from '../../base/clock.ts'
 import { difference, type Mark } from '../../base/mark.ts'
-import { defaultBounds, type Hint, OtherLane, type Pushed, pushed, type QueueBounds } from '../../queue/hint.ts'
+import {
+  defaultBounds,
+  type Hint,
+  OtherLane,
+  type PoppedHint,
+  type Pushed,
+  pushed,
+  type QueueBounds,
+} from '../../queue/hint.ts'
 import type { Popped, PopRequest, PushOptions, Queue } from '../../queue/queue.ts'
-import { Bells } from './bells.ts'
+import { Bells, type Waiter } from './bells.ts'
 import { explained } from './explained.ts'
 import { Line } from './line.ts'
-import { allotted, markText, type Part, pagesOf, readMark, readPop, worst } from './parts.ts'
+import { allotted, markText, type Page, type Part, pagesOf, readMark, readPop, worst } from './parts.ts'
 import { Places, type Slot } from './places.ts'
 import { run, type ScriptName, type Scripts, scriptsWith } from './script.ts'
 import type { Dial } from './wire.ts'
@@ -72,23 +80,28 @@ export class RedisQueue implements Queue {
     const most = (bound: number) => String(Math.ceil(bound * share))
     const [due, delayed] = [most(this.#bounds.maxHints), most(this.#bounds.maxDelayed)]
     const pages = pagesOf(hints)
-    const calls = pages.map(({ job, fresh, keys, delays }) => {
-      const { slot, keys: places } = this.#places.of(job)
-      const lane = fresh ? 'fresh' : 'swept'
-      const args = [this.#owner, job, lane, delays ? delayed : due, epoch === null ? '' : String(epoch), ...keys]
-      if (delays) args.push(...delays)
-      return this.#run(delays ? 'pushDelayed' : 'push', [slot.owner, slot.mark, slot.jobs, ...places], args)
-    })
-    // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
-    this.#bells.ring(new Set(pages.map(({ job }) => job)))
-    const count = { added: 0, merged: 0, dropped: 0, lost: 0 }
-    for (const answer of (await Promise.all(calls)) as number[][]) {
-      count.added += answer[0] as number
-      count.merged += answer[1] as number
-      count.dropped += answer[2] as number
-      count.lost += answer[3] as number
+    const waiter = this.#offered(pages)
+    try {
+      const calls = pages.map(({ job, fresh, keys, delays }) => {
+        const { slot, keys: places } = this.#places.of(job)
+        const args = [this.#owner, job, fresh ? 'fresh' : 'swept', delays ? delayed : due]
+        args.push(epoch === null ? '' : String(epoch), waiter ? '1' : '', ...keys)
+        if (delays) args.push(...delays)
+        return this.#run(delays ? 'pushDelayed' : 'push', [slot.owner, slot.mark, slot.jobs, ...places], args)
+      })
+      // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
+      if (!waiter) this.#bells.ring(pages.map(({ job }) => job))
+      const answers = (await Promise.all(calls)) as [number, number, number, number, string?][]
+      const mark = answers[0]?.[4]
+      if (waiter && mark === undefined) this.#bells.ring(pages.map(({ job }) => job))
+      // Handed over to somebody who meanwhile went away: the hints are nowhere now.
+      else if (waiter && !this.#bells.give(waiter, { hints: hints.map(poppedOf), mark: readMark(mark) }))
+        return await this.push(hints, { share, epoch })
+      const sum = (at: 0 | 1 | 2 | 3) => answers.reduce((all, answer) => all + answer[at], 0)
+      return pushed({ added: sum(0), merged: sum(1), dropped: sum(2), lost: sum(3) })
+    } finally {
+      if (waiter) waiter.offered = false
     }
-    return pushed(count)
   }
 
   async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
@@ -96,7 +109,8 @@ export class RedisQueue implements Queue {
     if (waitMs <= 0) return this.#popDue(request)
     const until = this.#clock.now() + waitMs
     // Listening begins before the look, so that a push in between is not slept through.
-    const waiter = this.#bells.join(limit > 0 ? jobs.flatMap((each) => (each.limit > 0 ? [each.job] : [])) : [])
+    const rooms = jobs.map((each) => [each.job, Math.min(limit, each.limit)] as const)
+    const waiter = this.#bells.join(new Map(rooms.filter(([, room]) => room > 0)))
     try {
       for (;;) {
         waiter.rung = false
@@ -108,6 +122,7 @@ export class RedisQueue implements Queue {
         if (popped.hints.length > 0 || lost || leftMs <= 0 || signal?.aborted || this.#closed) return popped
         const nextMs = popped.nextMs < 0 ? floorMs : popped.nextMs
         await this.#bells.rest(waiter, Math.min(leftMs, floorMs, nextMs), signal)
+        if (waiter.given) return waiter.given
         if (signal?.aborted || this.#closed) return popped
       }
     } finally {
@@ -167,6 +182,14 @@ export class RedisQueue implements Queue {
     return this.#popFrom(allotted(jobs, limit, share, there), limit, share)
   }
 
+  /** Who waits here for all that is pushed. Spread over slots, a pop tells the marks of all of them: no push can. */
+  #offered(pages: readonly Page[]): Waiter | undefined {
+    const [page] = pages
+    if (page === undefined || pages.length > 1 || !page.fresh || page.delays || this.#places.slots.length > 1)
+      return undefined
+    return this.#bells.offer(page.job, page.keys.length)
+  }
+
   /** One call per slot, all of them at once: also those without jobs of this pop tell their mark. */
   async #popFrom(
     jobs: readonly { job: string; limit: number; fresh?: number; swept?: number }[],
@@ -214,3 +237,5 @@ export class RedisQueue implements Queue {
     })
   }
 }
+
+const poppedOf = ({ job, key, fresh }: Hint): PoppedHint => ({ job, key, fresh })

@@ -16,12 +16,13 @@ export type Scripts = Readonly<Record<ScriptName, Script>>
 /** Each with what it begins with. `clock` is Lua that says what time it is; the server's own unless a test brings another. */
 export function scriptsWith(clock: string = scripts.clock): Scripts {
   const { prelude, pushPrelude } = scripts
-  const script = (...parts: string[]): Script => {
-    const text = [clock, prelude, ...parts].join('\n')
+  const begun = (head: string, ...parts: string[]): Script => {
+    const text = [head, clock, prelude, ...parts].join('\n')
     return { text, sha: createHash('sha1').update(text).digest('hex') }
   }
+  const script = (...parts: string[]) => begun('', ...parts)
   return {
-    push: script(pushPrelude, scripts.push),
+    push: begun(scripts.pushHead, pushPrelude, scripts.push),
     pushDelayed: script(pushPrelude, scripts.pushDelayed),
     pop: script(scripts.pop),
     count: script(scripts.count),

@@ -36,6 +36,14 @@ export const ofRedis: readonly Mutant[] = [
     onAServer,
   ),
   mutant(
+    'redis-handed-over-to-nobody',
+    'hints that were handed over to a pop which had ended are nowhere',
+    source('redis-queue.ts'),
+    'return await this.push(hints, { share, epoch })',
+    'return { added: hints.length, merged: 0, dropped: 0 }',
+    onAServer,
+  ),
+  mutant(
     'redis-set-outlives-its-list',
     'members of a set whose list was evicted block their keys',
     script('prelude'),
