@@ -1,19 +1,12 @@
 // One measure of BullMQ in a process of its own: the task comes as JSON in the first argument, the figures leave as JSON
-// on stdout. Settings are the ones that were best for BullMQ on two cores; `settings` of a task tries others.
+// on stdout. Its sizes come with the task: bench/redis/rows.ts has those that were best for BullMQ on two cores.
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
 const task = JSON.parse(process.argv[2])
 const { jobs, settings = {} } = task
-const {
-  chunk = 1_000,
-  abreast = 4,
-  auto = false,
-  concurrency = task.update ? 500 : 100,
-  pool = task.update === 'many' ? 4 : 16,
-  pipelining = true,
-} = settings
+const { chunk = 1_000, abreast = 1, concurrency = 10, pool = 10, pipelining = false, auto = false } = settings
 
 const connect = () => new Redis(task.redis, { maxRetriesPerRequest: null, enableAutoPipelining: auto })
 const admin = connect()
@@ -158,7 +151,7 @@ async function pickup() {
   let started = () => {}
   const worker = new Worker('bench', async () => started(performance.now()), {
     connection: connect(),
-    concurrency: settings.concurrency ?? 10,
+    concurrency,
     removeOnComplete: { count: 0 },
   })
   await worker.waitUntilReady()

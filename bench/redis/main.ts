@@ -61,7 +61,7 @@ export async function redisBench(args: readonly string[]): Promise<number> {
       invalid: disturbed(specs, measured),
       limits,
       versions: await allVersions(bench, versions),
-      settings: { postgres: postgresSettings, redis: { save: '', appendonly: 'no' }, tasks: tasksOf(specs) },
+      settings: { Postgres: postgresSettings, Redis: { save: '', appendonly: 'no' }, ...tasksOf(specs) },
       machine: `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB`,
       pairs,
       quick,

@@ -75,9 +75,9 @@ export function textOf(run: Run, specs: readonly RowSpec[]): string {
   return [...lines, '', ...notes(run)].join('\n')
 }
 
-function notes({ pairs, busyMax, versions, machine, invalid }: Run): string[] {
+function notes({ pairs, quick, busyMax, versions, machine, invalid }: Run): string[] {
   return [
-    `Medians of ${pairs} pairs, measured in turn; the range is that of the paired ratios. Rows with guard "none" are not the default.`,
+    `Medians of ${pairs} pairs${quick ? ' with few jobs (--quick)' : ''}, measured in turn; the range is that of the paired ratios. Rows with guard "none" are not the default.`,
     `${Object.entries(versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}; ${machine}. Others had at most ${Math.round(busyMax * 100)} % of the machine before a measure.`,
@@ -106,9 +106,7 @@ export function pageOf(run: Run, specs: readonly RowSpec[]): string {
     '',
     '## Settings',
     '',
-    '```json',
-    JSON.stringify(run.settings, null, 2),
-    '```',
+    ...Object.entries(run.settings).map(([name, value]) => `- ${name}: \`${JSON.stringify(value)}\``),
     '',
   ].join('\n')
 }

@@ -26,13 +26,28 @@ export type Scene = readonly RowSpec[]
 
 const million = 1_000_000
 
+/** Sizes that were tried on two cores and found best, for each side. */
+const sizes = {
+  regrow: {
+    none: { concurrency: 500 },
+    many: { concurrency: 10, batch: 500 },
+    one: { concurrency: 200, pool: 20 },
+  },
+  bullmq: {
+    bulk: { chunk: 1_000, abreast: 4 },
+    none: { concurrency: 100 },
+    many: { concurrency: 500, pool: 4 },
+    one: { concurrency: 500, pool: 16, pipelining: true },
+  },
+} as const
+
 /** `quick`: fewer jobs, the same rows. */
 export function scenes(quick: boolean): readonly Scene[] {
   const size = (whole: number, short: number) => (quick ? short : whole)
   return [
     bulk(size(200_000, 50_000)),
-    drainNone(size(100_000, 30_000)),
-    drainClaim(size(100_000, 20_000), size(30_000, 8_000)),
+    drainNone({ own: size(400_000, 100_000), peers: size(100_000, 30_000) }),
+    drainClaim({ many: size(200_000, 60_000), one: size(30_000, 10_000) }),
     pickup(size(500, 200)),
     bytes(size(100_000, 50_000)),
     rebuild(size(million, 100_000)),
@@ -55,7 +70,7 @@ function bulk(jobs: number): Scene {
       title: 'bulk enqueue of keys whose rows exist',
       mark: 10,
       regrow: perSecond(keys),
-      peers: { bullmq: perSecond(keys) },
+      peers: { bullmq: perSecond({ ...keys, settings: sizes.bullmq.bulk }) },
       limit: 'redisPush',
       baseline: { what: 'BullMQ bulk', unit: 'jobs/s', better: 'higher', value: 29_000 },
     },
@@ -65,13 +80,14 @@ function bulk(jobs: number): Scene {
       title: 'bulk enqueue of inputs; regrow commits them to Postgres',
       mark: 1.5,
       regrow: perSecond(inputs),
-      peers: { bullmq: perSecond(inputs) },
+      peers: { bullmq: perSecond({ ...inputs, settings: sizes.bullmq.bulk }) },
       limit: 'postgresInsert',
     },
   ]
 }
 
-function drainNone(jobs: number): Scene {
+/** Drains are rates: the quicker side gets more jobs, so that its start weighs no more than the other's. */
+function drainNone({ own, peers }: { own: number; peers: number }): Scene {
   return [
     {
       id: 'redis.drain.none',
@@ -80,26 +96,28 @@ function drainNone(jobs: number): Scene {
       better: 'higher',
       guard: 'none',
       mark: 5,
-      regrow: perSecond({ measure: 'drain', jobs, guard: 'none' }),
-      peers: { bullmq: perSecond({ measure: 'drain', jobs }) },
+      regrow: perSecond({ measure: 'drain', jobs: own, guard: 'none', settings: sizes.regrow.none }),
+      peers: { bullmq: perSecond({ measure: 'drain', jobs: peers, settings: sizes.bullmq.none }) },
       limit: 'postgresCheck',
       baseline: { what: 'BullMQ drain', unit: 'jobs/s', better: 'higher', value: 11_000 },
     },
   ]
 }
 
-function drainClaim(many: number, one: number): Scene {
+function drainClaim({ many, one }: { many: number; one: number }): Scene {
   const shared = { unit: 'jobs/s', better: 'higher', guard: 'claim' } as const
-  const each = perSecond({ measure: 'drain', jobs: one, update: 'one' })
+  const each = { measure: 'drain', jobs: one, update: 'one' } as const
+  const peer = perSecond({ ...each, settings: sizes.bullmq.one })
+  const gathered = perSecond({ ...each, update: 'many', settings: sizes.bullmq.many })
   return [
     {
       ...shared,
       id: 'redis.drain.claim.many',
       title: 'drain, rows marked done by handleMany',
       mark: 3,
-      regrow: perSecond({ measure: 'drain', jobs: many, update: 'many' }),
+      regrow: perSecond({ measure: 'drain', jobs: many, update: 'many', settings: sizes.regrow.many }),
       // Jobs that wait for each other and share a statement are the quickest that handlers of single jobs can do.
-      peers: { bullmq: each, 'bullmq, gathered': perSecond({ measure: 'drain', jobs: one, update: 'many' }) },
+      peers: { bullmq: peer, 'bullmq, gathered': gathered },
       limit: 'postgresUpdateMany',
     },
     {
@@ -107,8 +125,8 @@ function drainClaim(many: number, one: number): Scene {
       id: 'redis.drain.claim',
       title: 'drain, each handler marks its row through ctx.tx',
       mark: 1.3,
-      regrow: each,
-      peers: { bullmq: each },
+      regrow: perSecond({ ...each, settings: sizes.regrow.one }),
+      peers: { bullmq: peer },
       limit: 'postgresUpdateOne',
     },
   ]
@@ -160,7 +178,7 @@ function rebuild(jobs: number): Scene {
       guard: 'claim',
       mark: 0.12,
       regrow: { task: { measure: 'rebuild', jobs }, figure: 'seconds' },
-      peers: { bullmq: { task: { measure: 'bulk', jobs }, figure: 'seconds' } },
+      peers: { bullmq: { task: { measure: 'bulk', jobs, settings: sizes.bullmq.bulk }, figure: 'seconds' } },
       limit: 'redisPush',
       baseline: {
         what: `BullMQ addBulk of ${jobs.toLocaleString('en')}`,

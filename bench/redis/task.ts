@@ -10,7 +10,7 @@ export interface Task {
   readonly guard?: 'claim' | 'none'
   /** How handlers mark rows done: not at all (default), each its own, or many in one statement. */
   readonly update?: 'one' | 'many'
-  /** Sizes to try; each side has its best ones as defaults. */
+  /** Sizes: jobs or calls at a time, keys per batch, connections; see rows.ts. */
   readonly settings?: Readonly<Record<string, number | boolean>>
 }
 

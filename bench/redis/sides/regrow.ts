@@ -112,7 +112,7 @@ async function drain(): Promise<Figures> {
     })
   })
   const stop = watch()
-  const worker = app.work({ handlers: [handler], concurrency: setting('concurrency', bestConcurrency()) })
+  const worker = app.work({ handlers: [handler], concurrency: setting('concurrency', 10) })
   await drained
   const took = stop()
   await worker.stop()
@@ -126,15 +126,10 @@ function handlers(row: ReturnType<typeof declare>['row']) {
   const one = { name: 'one', text: `update rows set state = 'done' where id = $1` }
   if (task.update === 'many')
     return row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query({ ...many, values: [`{${ids.join(',')}}`] })), {
-      batch: setting('batch', 500),
+      batch: setting('batch', 100),
     })
   if (task.update === 'one') return row.handle((id, ctx) => ctx.tx((tx) => tx.query({ ...one, values: [String(id)] })))
   return row.handle(() => {})
-}
-
-/** Calls at a time that were tried and found best. */
-function bestConcurrency(): number {
-  return task.update === 'many' ? 10 : task.update === 'one' ? 100 : 500
 }
 
 /**
