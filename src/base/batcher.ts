@@ -8,14 +8,18 @@ interface Group<Item, Result> {
 }
 
 export class Batcher<Item, Result> {
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'gather'>
   readonly #sizeMax: number
   readonly #send: (items: readonly Item[]) => Promise<readonly Result[]>
   #waiting: Group<Item, Result>[] = []
   #sending = false
 
   /** `send` answers one result per item, in order; when it throws, everything in that batch is rejected. */
-  constructor(clock: Clock, sizeMax: number, send: (items: readonly Item[]) => Promise<readonly Result[]>) {
+  constructor(
+    clock: Pick<Clock, 'gather'>,
+    sizeMax: number,
+    send: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ) {
     this.#clock = clock
     this.#sizeMax = sizeMax
     this.#send = send
@@ -31,8 +35,9 @@ export class Batcher<Item, Result> {
 
   async #drain(): Promise<void> {
     this.#sending = true
-    await this.#clock.gather()
     while (this.#waiting.length > 0) {
+      // Who has a whole batch waits for nothing.
+      if (this.#waiting.length < this.#sizeMax && this.#count() < this.#sizeMax) await this.#clock.gather()
       const groups = this.#next()
       try {
         const results = await this.#send(groups.flatMap(({ items }) => items))
@@ -46,6 +51,10 @@ export class Batcher<Item, Result> {
       }
     }
     this.#sending = false
+  }
+
+  #count(): number {
+    return this.#waiting.reduce((sum, { items }) => sum + items.length, 0)
   }
 
   /** As many groups as fit; one that is larger than a batch goes alone. */

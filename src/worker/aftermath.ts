@@ -30,24 +30,41 @@ export interface AftermathPorts {
   readonly over: AbortSignal
 }
 
-/** Asks successes of a job for progress; what comes while it asks is asked for together (one statement for a hundred keys). */
-export type AskProgress = (job: Job, entries: readonly Ready[]) => void
+/** Asks successes for progress. Nobody waits for the answers but who stops the worker. */
+export interface AskProgress {
+  of(job: Job, entries: readonly Ready[]): void
+  /** Resolves when nothing is asked any more. */
+  over(): Promise<void>
+}
 
-/** Keys per question at most. */
-const askMax = 500
+/** Keys per question at most, and how long after one successes gather for the next. */
+const ask = { most: 500, gatherMs: 50 }
 
 export function progressOf(ports: AftermathPorts): AskProgress {
   const asking = new Map<Job, Batcher<Ready, void>>()
-  return (job, entries) => {
-    const made =
-      asking.get(job) ??
-      new Batcher<Ready, void>(ports.clock, askMax, async (batch) => {
-        await askProgress(ports, job, batch)
-        return []
-      })
-    asking.set(job, made)
-    // Nobody waits for it: the next batch may settle meanwhile; what fails here is found by the sweep.
-    void made.add(entries).catch((error) => ports.events.emit('loop.failed', { loop: 'progress', error }))
+  const underWay = new Set<Promise<unknown>>()
+  const { clock } = ports
+  const batcher = (job: Job) => {
+    let askedAt = Number.NEGATIVE_INFINITY
+    // New work is hinted at once where runs are few; where they are many, they are asked for together.
+    const gather = () => clock.sleep(Math.max(0, askedAt + ask.gatherMs - clock.now()), ports.over)
+    return new Batcher<Ready, void>({ gather }, ask.most, async (batch) => {
+      askedAt = clock.now()
+      // What fails here is found by the sweep.
+      await askProgress(ports, job, batch).catch((error) =>
+        ports.events.emit('loop.failed', { loop: 'progress', error }),
+      )
+      return []
+    })
+  }
+  return {
+    of(job, entries) {
+      const made = asking.get(job) ?? batcher(job)
+      asking.set(job, made)
+      const answered: Promise<unknown> = made.add(entries).then(() => underWay.delete(answered))
+      underWay.add(answered)
+    },
+    over: async () => void (await Promise.all(underWay)),
   }
 }
 
@@ -67,7 +84,7 @@ export async function aftermath(
     held && settlement.state === 'done' ? [ended.entry] : [],
   )
   for (const [job, entries] of groupBy(successes, (entry) => entry.job))
-    if (!ports.source(job).finishes) ports.ask(job, entries)
+    if (!ports.source(job).finishes) ports.ask.of(job, entries)
 }
 
 function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): void {

@@ -30,6 +30,8 @@ const notSureMs = 50
  * pop: keys that end one by one would otherwise be taken and checked one by one. When idle, nobody waits.
  */
 const claimingMax = 2
+/** With fewer free slots than this share of all, a pop waits so long for more. */
+const gather = { share: 8, ms: 5 }
 
 export class Intake {
   readonly #ports: IntakePorts
@@ -45,6 +47,7 @@ export class Intake {
     const { slots, lookAgain, mayStart } = this.#ports
     if (!mayStart()) return notSureMs
     await this.#roomOrPoll(signal)
+    await this.#gathered(signal)
     // Meanwhile a lease may have become unsure, or somebody may want all slots.
     if (!mayStart()) return notSureMs
     this.#dispatch(lookAgain.due(slots.free, this.#room))
@@ -89,6 +92,20 @@ export class Intake {
     const either = AbortSignal.any([signal, over.signal])
     const { slots, clock } = this.#ports
     await Promise.race([slots.freed(either, this.#anyRoom), clock.sleep(pollMs, either)])
+    over.abort(null)
+  }
+
+  /**
+   * A busy worker waits a moment for more slots: calls that end one by one would be followed by pops, takes and checks of
+   * one key each. One that has slots to spare waits for nothing.
+   */
+  async #gathered(signal: AbortSignal): Promise<void> {
+    const { slots, clock } = this.#ports
+    const enough = () => slots.free >= slots.size / gather.share
+    if (enough() || signal.aborted) return
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    await Promise.race([slots.freed(either, enough), clock.sleep(gather.ms, either)])
     over.abort(null)
   }
 

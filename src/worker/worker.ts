@@ -188,6 +188,7 @@ export class Worker {
     const entries = this.running.entries()
     await release(this.#back, entries)
     await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
+    await this.#ask.over()
     await this.#ports.store.workers.leave(this.claims.holder)
   }
 

@@ -30,7 +30,7 @@ export async function transaction<T>(
   let committed = false
   const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
   const last: SqlExecutor['query'] = async (text, params = []) => {
-    loan.end(over())
+    loan.end()
     const answer = await lastStatement(client, text, params)
     committed = true
     return answer
@@ -40,11 +40,11 @@ export async function transaction<T>(
   try {
     await client.query('begin')
     const value = await loan.during(() => fn(tx, loan.own))
-    loan.end(over())
+    loan.end()
     if (!committed) assertCommitted(await client.query('commit'))
     return value
   } catch (error) {
-    const why = loan.end(over(), error)
+    const why = loan.end(error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
     broken = sqlState(error) === '25006' || !(await rolledBack(client, limit))
     throw broken && !(why instanceof RegrowError) ? away(why) : why
@@ -59,25 +59,26 @@ interface Loan {
   readonly query: PgClient['query']
   /** Waits for the work and for what it has sent, up to the limit. */
   during<T>(work: () => Promise<T>): Promise<T>
-  /** From now on statements are refused with `reason`, unless they are refused already; answers what to throw for `error`. */
-  end(reason: RegrowError, error?: unknown): unknown
+  /** From now on statements are refused; answers what to throw for `error`. */
+  end(error?: unknown): unknown
 }
 
 function lend(client: PgClient, limit: Limit | undefined): Loan {
   const endsAt = limit ? limit.clock.now() + limit.ms : Number.POSITIVE_INFINITY
   let refused: RegrowError | undefined
+  let ended = false
   /** What was sent before, where each statement gets the time that is left when its turn comes. */
   let line: Promise<unknown> = Promise.resolve()
   const send = client.query.bind(client) as Query
   const query: Query = (...args) => {
-    if (refused) return Promise.reject(refused)
+    if (refused || ended) return Promise.reject(refused ?? over())
     if (endsTransaction.test(textOf(args[0]))) return Promise.reject(notYours(textOf(args[0])))
     if (!limit || !isAwaited(args)) return send(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
       const leftMs = Math.max(1, Math.ceil(endsAt - limit.clock.now())) + serverLateMs
-      if (!refused) await client.query(`set local statement_timeout = ${leftMs}`).catch(() => {})
-      if (refused) throw refused
+      if (!refused && !ended) await client.query(`set local statement_timeout = ${leftMs}`).catch(() => {})
+      if (refused || ended) throw refused ?? over()
       return send(...args)
     })
     line = answer.catch(() => {})
@@ -114,11 +115,11 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
         done.abort()
       }
     },
-    end(reason, error) {
+    end(error) {
       const inTime = !limit || limit.clock.now() < endsAt
       if (!inTime && sqlState(error) === '57014') refused ??= tooLong(limit.ms)
-      refused ??= reason
-      return refused.code === 'tx_too_long' ? refused : error
+      ended = true
+      return refused?.code === 'tx_too_long' ? refused : error
     },
   }
 }
