@@ -20,8 +20,12 @@ const plan = { wipe: 0.5, kill: 0.6, lastSignUp: 0.7 }
 const patienceMs = 15_000
 
 /** Runs the demo; returns the exit code. */
-export async function demo(options: { seconds: number; postgresUrl: string | undefined }): Promise<number> {
-  const place = await open(options.postgresUrl)
+export async function demo(options: {
+  seconds: number
+  postgresUrl: string | undefined
+  redisUrl: string | undefined
+}): Promise<number> {
+  const place = await open(options)
   const terminal = process.stdout.isTTY && process.env.TERM !== 'dumb'
   const hasKeys = terminal && process.stdin.isTTY
   for (const remark of place.remarks) console.log(`  ${remark}`)
@@ -47,9 +51,10 @@ export async function demo(options: { seconds: number; postgresUrl: string | und
   }
 }
 
-async function open(postgresUrl: string | undefined): Promise<Place> {
-  if (postgresUrl === undefined) return (await import('./on-pglite.ts')).onPglite()
-  return (await import('./on-postgres.ts')).onPostgres(postgresUrl)
+async function open({ postgresUrl, redisUrl: url }: Parameters<typeof demo>[0]): Promise<Place> {
+  const onRedis = url === undefined ? undefined : { url, ...(await (await import('./on-redis.ts')).redisQueue(url)) }
+  if (postgresUrl === undefined) return (await import('./on-pglite.ts')).onPglite(onRedis)
+  return (await import('./on-postgres.ts')).onPostgres(postgresUrl, onRedis)
 }
 
 async function run(place: Place, screen: Screen, timeMs: number, hasKeys: boolean) {

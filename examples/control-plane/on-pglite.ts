@@ -1,24 +1,27 @@
-// The demo with nothing installed: Postgres inside this process (PGlite, in memory), hints in memory, and workers that are
-// apps of their own on that one database.
+// The demo with nothing installed: Postgres inside this process (PGlite, in memory), hints in memory or in a Redis of yours,
+// and workers that are apps of their own on that one database.
 import { PGlite } from '@electric-sql/pglite'
 import { type QueueDriver, regrow } from 'regrow'
 import { memory } from 'regrow/memory'
 import { pglite } from 'regrow/pglite'
 import { controlPlane } from './control-plane.ts'
 import { Lifeline } from './lifeline.ts'
-import { concurrency, identity, lease, listen, type Place } from './place.ts'
+import { concurrency, type DemoQueue, identity, lease, listen, type Place } from './place.ts'
 
 type Queue = Awaited<ReturnType<QueueDriver['open']>>
 
-export async function onPglite(): Promise<Place> {
+export async function onPglite(onRedis?: DemoQueue): Promise<Place> {
   const db = await PGlite.create()
-  const { driver, present, wipe } = sharedMemory()
+  const { driver, hints, wipe, close } = onRedis ?? sharedMemory()
   const app = regrow({ store: pglite(db), queue: driver, lease, migrate: true })
   await app.migrate()
+  await app.queue()
   return {
     app,
     remarks: [
-      'Postgres (PGlite), the queue and the workers are all in this process: a killed',
+      onRedis
+        ? 'The queue is in Redis, Postgres (PGlite) and workers in this process: a killed'
+        : 'Postgres (PGlite), the queue and the workers are all in this process: a killed',
       'worker is an abandoned one, whose calls go nowhere from then on. With',
       '--postgres URL workers are processes, and a kill is kill -9.',
     ],
@@ -32,14 +35,17 @@ export async function onPglite(): Promise<Place> {
       await worker.ready
       return { killing: 'abandoned', kill: line.cut, ended: line.ended, stop: () => worker.stop() }
     },
-    hints: async () => present.size,
+    hints,
     wipe,
-    close: () => db.close(),
+    async close() {
+      await close()
+      await db.close()
+    },
   }
 }
 
 /** One memory queue for all apps of this process, which remembers what is in it. */
-function sharedMemory() {
+function sharedMemory(): DemoQueue {
   const present = new Set<string>()
   let opened: Promise<Queue> | undefined
   const open: QueueDriver['open'] = async (around) => {
@@ -61,8 +67,8 @@ function sharedMemory() {
     })
   }
   return {
-    driver: { kind: 'queue', name: 'memory', open } satisfies QueueDriver,
-    present,
+    driver: { kind: 'queue', name: 'memory', open },
+    hints: async () => present.size,
     async wipe() {
       const queue = await opened
       const keys = [...present]
@@ -70,6 +76,7 @@ function sharedMemory() {
       await queue?.wipe()
       return keys
     },
+    close: async () => {},
   }
 }
 

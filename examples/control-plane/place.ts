@@ -1,6 +1,6 @@
 // Where the demo runs. Two files make one: on-pglite.ts (everything in this process) and on-postgres.ts (workers are
-// processes). The rest of the demo knows no difference.
-import type { App } from 'regrow'
+// processes); on-redis.ts gives either another queue. The rest of the demo knows no difference.
+import type { App, QueueDriver } from 'regrow'
 import type { Query } from './tally.ts'
 
 /** What a worker tells while it works. */
@@ -31,6 +31,11 @@ export interface Place {
   wipe(): Promise<string[]>
   /** Leaves nothing behind. */
   close(): Promise<void>
+}
+
+/** A queue that is not the one of its place, as far as the demo looks into it. */
+export interface DemoQueue extends Pick<Place, 'hints' | 'wipe' | 'close'> {
+  readonly driver: QueueDriver
 }
 
 /** How often the silence of a dead worker is noticed. Short, so that half a minute shows it; the default is 15 s. */

@@ -3,6 +3,10 @@
 /** What the files depend on. */
 export interface InitChoice {
   readonly store: 'pglite' | 'postgres'
+  /** `store`: the store's own. */
+  readonly queue: 'store' | 'redis'
+  /** Of the queue in Redis. */
+  readonly namespace: string
   /** Of the modules: `ts`, `mts` or `mjs`. */
   readonly extension: string
 }
@@ -21,13 +25,23 @@ const stores = {
   postgres: { import: `import { postgres } from 'regrow/postgres'`, make: `postgres(process.env.DATABASE_URL)` },
 }
 
+const queues = {
+  store: () => ({ import: '', option: '' }),
+  redis: (namespace: string) => ({
+    import: `\nimport { redis } from 'regrow/redis'`,
+    option: `, queue: redis(process.env.REDIS_URL, { namespace: '${namespace}' })`,
+  }),
+}
+
 const appModule = ({
   store,
+  queue,
+  namespace,
 }: InitChoice) => `// The jobs of this project. Any process may import this file: nothing is opened before it is used.
 import { regrow, sql } from 'regrow'
-${stores[store].import}
+${stores[store].import}${queues[queue](namespace).import}
 
-export const app = regrow({ store: ${stores[store].make} })
+export const app = regrow({ store: ${stores[store].make}${queues[queue](namespace).option} })
 
 /** An example: signups that were not welcomed yet. Replace table and query with your own. */
 export const welcome = app.job('signup.welcome', {

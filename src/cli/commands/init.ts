@@ -6,6 +6,7 @@ import { type Cli, command } from '../command.ts'
 import { type InitChoice, initFiles } from '../init-files.ts'
 
 type Store = InitChoice['store']
+type Queue = InitChoice['queue']
 
 export const init = command({
   name: 'init',
@@ -19,6 +20,11 @@ export const init = command({
       description: 'Folder of the project; made if it is not there. Defaults to this one',
     },
     store: { type: 'enum', options: ['pglite', 'postgres'], description: 'Defaults to pglite, which needs no server' },
+    queue: {
+      type: 'enum',
+      options: ['store', 'redis'],
+      description: "Defaults to the store's own: a table beside Postgres, memory beside PGlite",
+    },
     language: {
       type: 'enum',
       options: ['ts', 'js'],
@@ -30,18 +36,24 @@ export const init = command({
   examples: [
     ['regrow init', ''],
     ['regrow init --dir jobs --store postgres --yes', 'without a question'],
+    ['regrow init --store postgres --queue redis', 'hints in the Redis of REDIS_URL'],
   ],
   async run(args, cli) {
     const dir = resolve(cli.around.cwd, args.dir ?? '.')
     const asks = cli.around.interactive && !args.yes && !cli.out.json
     const store = (args.store ?? (asks ? await askStore() : 'pglite')) as Store
+    const queue = (args.queue ?? 'store') as Queue
     const manifest = readManifest(dir)
     const typescript = args.language
       ? args.language === 'ts'
       : existsSync(join(dir, 'tsconfig.json')) || runsTypeScript(cli)
     const esm = manifest === undefined || manifest.content.type === 'module'
     const extension = typescript ? (esm ? 'ts' : 'mts') : 'mjs'
-    const files = { ...initFiles({ store, extension }), 'package.json': manifestText(dir, manifest, extension) }
+    const namespace = projectName(String(manifest?.content.name ?? basename(dir)))
+    const files = {
+      ...initFiles({ store, queue, namespace, extension }),
+      'package.json': manifestText(dir, manifest, extension),
+    }
     const plan = Object.entries(files).map(([path, text]) => ({ path, text, found: read(join(dir, path)) }))
     const changed = plan.filter(({ text, found }) => found !== text)
     await allow(
@@ -54,8 +66,8 @@ export const init = command({
       writeFileSync(join(dir, path), text)
     }
     const written = changed.map(({ path }) => path)
-    const next = nextSteps(args.dir, store, extension, cli)
-    cli.out.result({ dir, store, written, next }, () =>
+    const next = nextSteps(args.dir, { store, queue, extension }, cli)
+    cli.out.result({ dir, store, queue, written, next }, () =>
       [
         written.length > 0 ? `Wrote ${written.join(', ')}` : 'Everything is there already',
         '',
@@ -69,7 +81,7 @@ export const init = command({
 
 interface Manifest {
   readonly text: string
-  readonly content: { type?: string; regrow?: { app?: string } }
+  readonly content: { name?: string; type?: string; regrow?: { app?: string } }
 }
 
 function readManifest(dir: string): Manifest | undefined {
@@ -87,18 +99,21 @@ function readManifest(dir: string): Manifest | undefined {
   }
 }
 
+/** A name that npm takes, and that a namespace may have, too. */
+const projectName = (text: string) =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 64) || 'jobs'
+
 const appPath = (extension: string) => `./regrow/app.${extension}`
 
 /** A new package.json, or the one that is there with `regrow.app` in it, indented as it was. */
 function manifestText(dir: string, manifest: Manifest | undefined, extension: string): string {
   const app = appPath(extension)
   if (!manifest) {
-    const name =
-      basename(dir)
-        .toLowerCase()
-        .replace(/[^a-z0-9-]+/g, '-')
-        .replace(/^-+|-+$/g, '') || 'jobs'
-    return `${JSON.stringify({ name, private: true, type: 'module', regrow: { app } }, null, 2)}\n`
+    return `${JSON.stringify({ name: projectName(basename(dir)), private: true, type: 'module', regrow: { app } }, null, 2)}\n`
   }
   if (manifest.content.regrow?.app === app) return manifest.text
   const indent = /^[ \t]+/m.exec(manifest.text)?.[0] ?? '  '
@@ -145,12 +160,17 @@ function runsTypeScript({ around }: Cli): boolean {
   return major > 23 || (major === 23 && minor >= 6) || (major === 22 && minor >= 18)
 }
 
-function nextSteps(dir: string | undefined, store: Store, extension: string, cli: Cli): string[] {
+function nextSteps(
+  dir: string | undefined,
+  { store, queue, extension }: Omit<InitChoice, 'namespace'>,
+  cli: Cli,
+): string[] {
   const node = extension === 'mjs' || runsTypeScript(cli) ? 'node' : 'npx jiti'
   return [
     ...(dir === undefined || dir === '.' ? [] : [`cd ${dir}`]),
-    `npm install regrow${store === 'postgres' ? ' pg' : ''}`,
+    `npm install regrow${store === 'postgres' ? ' pg' : ''}${queue === 'redis' ? ' @redis/client' : ''}`,
     ...(store === 'postgres' ? ['export DATABASE_URL=postgres://user@host/database'] : []),
+    ...(queue === 'redis' ? ['export REDIS_URL=redis://host:6379'] : []),
     `${node} regrow/worker.${extension}    # the example: makes its table, runs one job`,
     'npx regrow status',
     'npx regrow work                # all jobs of regrow/app',

@@ -1,0 +1,55 @@
+// The command line with an app whose queue is in Redis: the project that `regrow init --queue redis` writes, as it stands.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { redisCommand } from '../../scripts/services/index.mjs'
+import type { Status } from '../../src/index.ts'
+import { built, Project } from '../processes/cli.ts'
+import { freshDatabase } from '../services/database.ts'
+import { freshRedis } from '../services/redis.ts'
+
+let outer: Project
+
+beforeAll(async () => {
+  await built()
+  outer = new Project()
+}, 180_000)
+afterAll(() => outer?.remove())
+
+test('init --queue redis writes an app in a namespace of its own; work, enqueue and status use it, and tell when it is away', async () => {
+  const { url: redisUrl, namespace } = freshRedis('cli')
+  const database = await freshDatabase('cli_redis')
+  onTestFinished(database.drop)
+  const flags = ['--store', 'postgres', '--queue', 'redis', '--language', 'js']
+  const { next } = await outer.json<{ next: string[] }>(['init', '--dir', namespace, ...flags])
+  expect(next).toEqual(
+    expect.arrayContaining(['npm install regrow pg @redis/client', expect.stringContaining('REDIS_URL=')]),
+  )
+  const env = { DATABASE_URL: database.url, REDIS_URL: redisUrl }
+  const project = new Project(env, `${outer.dir}/${namespace}`)
+  const example = project.node('regrow/worker.mjs')
+  await example.says('info  welcome {"job":"signup.welcome","key":"1"}')
+  example.child.kill('SIGTERM')
+  expect((await example.ended).code).toBe(0)
+  expect(await redisCommand(redisUrl, 'EXISTS', `{${namespace}}:owner`)).toBe(1)
+
+  const app = ['--app', 'regrow/app.mjs']
+  expect(await project.json<Status>(['status', ...app])).toMatchObject({
+    queue: { name: 'redis', shared: true, down: false },
+    jobs: [{ job: 'signup.welcome', hints: { due: 0, delayed: 0 } }],
+  })
+  const enqueued = await project.run('enqueue', 'signup.welcome', '7')
+  expect(enqueued).toMatchObject({ code: 0, stdout: expect.stringContaining('enqueued') })
+  const { jobs } = await project.json<Status>(['status', ...app])
+  expect(jobs[0]?.hints).toEqual({ due: 1, delayed: 0 })
+
+  const away = { ...project.env, REDIS_URL: 'redis://ann:hunter2@127.0.0.1:1' }
+  Object.assign(project.env, away)
+  const status = await project.run('status', ...app)
+  expect(status).toMatchObject({ code: 0, stdout: expect.stringContaining('redis') })
+  const refused = await project.run('enqueue', 'signup.welcome', '8')
+  expect(refused.code).toBe(1)
+  expect(JSON.stringify([status, refused])).not.toContain('hunter2')
+
+  Object.assign(project.env, { REDIS_URL: '' })
+  const none = await project.run('status', ...app)
+  expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('Set REDIS_URL') })
+}, 60_000)
