@@ -12,21 +12,23 @@ export interface Random {
   hex(bytes: number): string
 }
 
-/** Bytes drawn ahead: one call of the system for hundreds of numbers. */
+/** Bytes drawn ahead: one call of the system for hundreds of numbers. Each is handed out once. */
 let drawn: Buffer = Buffer.alloc(0)
 let used = 0
-const floatBytes = 6
+const drawnAtATime = 4_096
+
+function bytesOf(count: number): Buffer {
+  if (used + count > drawn.length) {
+    drawn = randomBytes(Math.max(drawnAtATime, count))
+    used = 0
+  }
+  used += count
+  return drawn.subarray(used - count, used)
+}
 
 export const systemRandom: Random = {
-  float: () => {
-    if (used + floatBytes > drawn.length) {
-      drawn = randomBytes(512 * floatBytes)
-      used = 0
-    }
-    used += floatBytes
-    return drawn.readUIntBE(used - floatBytes, floatBytes) / 2 ** 48
-  },
-  hex: (bytes) => randomBytes(bytes).toString('hex'),
+  float: () => bytesOf(6).readUIntBE(0, 6) / 2 ** 48,
+  hex: (bytes) => bytesOf(bytes).toString('hex'),
 }
 
 /** A uuid (version 7) whose first bits are `wallMs`: new ids lie side by side in an index. */

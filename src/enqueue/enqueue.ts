@@ -22,6 +22,8 @@ export interface EnqueuePorts {
 }
 
 const pageSize = 1_000
+/** Pages on their way at a time: while the store writes one, the next one is hinted. */
+const pagesAway = 2
 
 /** Hints for keys whose rows are the user's own. */
 export async function enqueueKeys(
@@ -49,12 +51,12 @@ export async function enqueueInputs(
   const jitter = jitterOf(ports.random, options.jitter)
   const rows = await intentsOf(ports, job, [...inputs], options)
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
-  const keys: string[] = []
-  for (let at = 0; at < rows.length; at += pageSize) {
-    const page = rows.slice(at, at + pageSize)
+  const keys: string[] = new Array(rows.length)
+  const recordPage = async (from: number) => {
+    const page = rows.slice(from, from + pageSize)
     const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
     const byId = new Map(answers.map((answer) => [answer.id, answer]))
-    keys.push(...page.map(({ id }) => byId.get(id)?.heldBy ?? id))
+    for (const [i, { id }] of page.entries()) keys[from + i] = byId.get(id)?.heldBy ?? id
     const open = answers.filter(({ paused }) => !paused)
     const hintsOf = (chosen: typeof answers) =>
       chosen.map(
@@ -68,6 +70,16 @@ export async function enqueueInputs(
     report.dropped += pushed.dropped + again.dropped
     report.held += answers.length - open.length
   }
+  let at = 0
+  const next = async () => {
+    while (at < rows.length) {
+      const from = at
+      at += pageSize
+      await recordPage(from)
+    }
+  }
+  // In a transaction one after the other: it has one connection.
+  await Promise.all(Array.from({ length: options.tx ? 1 : pagesAway }, next))
   return { ...report, keys }
 }
 

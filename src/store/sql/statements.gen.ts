@@ -476,7 +476,10 @@ returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float
 )
 update regrow.marks m set sequence = $3::text::int8 from quick
 where m.queue = $1::text and m.epoch = $2::text::int8 and m.sequence < $3::text::int8 and quick.quick = 'off'`,
-  recordIntents: `with input as materialized (
+  recordIntents: `with env as materialized (
+  select regrow.clock() as at
+),
+input as materialized (
   select id, input, in_ms, at_ms, unique_key
   from jsonb_to_recordset($2::text::jsonb) as x(id uuid, input jsonb, in_ms float8, at_ms float8, unique_key text)
 ),
@@ -484,18 +487,22 @@ added as (
   insert into regrow.intents (id, job, input, run_at, unique_key, created_at)
   select id, $1::text, input,
     case when at_ms is not null then to_timestamp(at_ms / 1000)
-      when in_ms > 0 then regrow.clock() + make_interval(secs => in_ms / 1000) end,
-    unique_key, regrow.clock()
-  from input order by unique_key collate "C", id
+      when in_ms > 0 then env.at + make_interval(secs => in_ms / 1000) end,
+    unique_key, env.at
+  from input cross join env order by unique_key collate "C", id
   on conflict do nothing
   returning id, unique_key
 )
-select i.id::text as id, a.id is not null as added,
-  coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id)::text as held_by,
-  (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text) as other_job,
-  exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > regrow.clock())) as paused,
-  coalesce(extract(epoch from to_timestamp(i.at_ms / 1000) - regrow.clock()) * 1000, i.in_ms, 0)::float8 as wait_ms
-from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key`,
+select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > (select at from env))) as paused,
+  (select extract(epoch from at) * 1000 from env)::float8 as at_ms,
+  (
+    select json_agg(json_build_array(i.id, a.id is not null,
+      coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id),
+      (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text)
+    ))
+    from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key
+    where a.id is null or i.unique_key is not null
+  )::text as others`,
   register: `with pulse as (
   update regrow.pulse p
   set grace_until = case when p.beat_at < t.at - t.lease / 2 then t.at + t.lease else p.grace_until end, beat_at = t.at
