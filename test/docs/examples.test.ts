@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshRedis } from '../services/redis.ts'
 import { projectTexts, root } from './markdown.ts'
 
 /** The last line of each example. The demo and the quick start are in test/flow/demo.test.ts. */
@@ -13,6 +14,7 @@ const claims: Record<string, RegExp> = {
   batches: /^calls with the bad one had 16, .*1 keys; the other fifteen parcels are sent$/,
   timeouts: /^one failure for the timeout, none for the stop, and nothing is written twice$/,
   pausing: /^four mails, each sent once; none was tried while ann had paused them$/,
+  redis: /^40 orders shipped, though their hints were deleted; another store was refused$/,
   deploying: /^50 orders mailed and invoiced once each, and the report built once$/,
 }
 const elsewhere = ['control-plane', 'quick-start']
@@ -22,7 +24,7 @@ const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).fla
 const config = join(root, '.tmp', `examples-${process.pid}.json`)
 
 async function node(...args: string[]): Promise<string> {
-  const options = { cwd: root, timeout: 100_000, env: { ...process.env, NODE_ENV: '' } }
+  const options = { cwd: root, timeout: 100_000, env: { ...process.env, REDIS_URL: freshRedis().url, NODE_ENV: '' } }
   try {
     return (await promisify(execFile)(process.execPath, args, options)).stdout
   } catch (error) {

@@ -29,7 +29,7 @@ const folder = join(root, '.tmp', `snippets-${process.pid}`)
 const preludes = join(root, 'test', 'docs', 'preludes')
 const shortName = (file: string): string => file.replace(/^docs\//, '').replace(/\.md$/, '')
 const folderOf = (file: string): string => file.replaceAll(/[/.]/g, '-')
-const otherInfos = ['sh', 'sql', 'json', 'text', 'text output', 'sql roles']
+const otherInfos = ['sh', 'sql', 'json', 'text', 'text output', 'sql roles', 'text acl']
 const snippetTexts = projectTexts().filter(({ file }) => file === 'README.md' || file.startsWith('docs/'))
 const allBlocks = projectTexts().flatMap(({ blocks }) => blocks)
 const snippets = snippetTexts.flatMap(({ blocks }) => blocks.flatMap((block, i) => snippetOf(block, blocks[i + 1])))

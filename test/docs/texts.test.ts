@@ -16,7 +16,7 @@ const textOf = (file: string): Text => {
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .map((path) => `src/${path.replaceAll('\\', '/')}`)
-  .filter((path) => /\.(ts|sql)$/.test(path) && !path.endsWith('.gen.ts'))
+  .filter((path) => /\.(ts|sql|lua)$/.test(path) && !path.endsWith('.gen.ts'))
 const core = sources.filter((path) => !/^src\/(cli|testing)\//.test(path))
 
 test('README has at most 250 lines', () => {

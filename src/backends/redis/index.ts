@@ -24,8 +24,8 @@ export interface RedisOptions extends Partial<QueueBounds> {
 }
 
 /**
- * The server is asked once at the start, so that a namespace of another store is refused then; one that is away is no error.
- * One that is there answers at once; the time is for a machine that is busy starting.
+ * The server is asked once at the start, so that a namespace of another store is refused then (F29); one that is away is no
+ * error. One that is there answers at once; the time is for a machine that is busy starting.
  */
 const askMs = 5_000
 
