@@ -58,14 +58,18 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       const cursor = after === null ? [] : job.key.split(after)
       const params = [...query.values, job.name, limit, horizonMs, ...cursor]
       const { rows } = await named(db.queryWithin(timeoutMs, text, params))
-      const answer = rows[0] as { scanned: number; last: string | null; oldest_ms: number | null; rows: string }
+      const answer = rows[0] as { scanned: number; last: string | null; oldest_ms: number | null }
+      const facts = new Map(
+        (JSON.parse((rows[0]?.facts as string | null) ?? '[]') as [string, string | null, number, boolean][]).map(
+          ([key, version, waitMs, renewed]) => [key, { key, version, waitMs, renewed }],
+        ),
+      )
+      const keys = JSON.parse((rows[0]?.keys as string | null) ?? '[]') as string[]
       return {
         scanned: Number(answer.scanned),
         last: answer.last,
         oldestMs: answer.oldest_ms === null ? null : Math.max(0, Number(answer.oldest_ms)),
-        rows: (JSON.parse(answer.rows) as [string, string | null, number, boolean][]).map(
-          ([key, version, waitMs, renewed]) => ({ key, version, waitMs, renewed }),
-        ),
+        rows: keys.map((key) => facts.get(key) ?? { key, version: null, waitMs: 0, renewed: false }),
       }
     },
     async check(keys) {
@@ -135,6 +139,8 @@ function pageText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean
   const cursor = job.key.columns.map(({ type }, i) => `$${first + 3 + i}::text::${sqlType[type]}`)
   const after = resumed ? `and (${keys.join(', ')}) > (${cursor.join(', ')})` : ''
   const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
+  const dated = shape.runAt || shape.createdAt
+  // Keys are one text, and facts are told of those rows only that have any: as rows they would take three times as long.
   return `
 with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon),
 page as materialized (
@@ -143,21 +149,24 @@ ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
 ),
-joined as (
-  select p.place, ${key} as key, p.version, p.since, coalesce(l.renewed, false) as renewed,
-    ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} as wait_ms,
-    (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
-      and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
+joined as materialized (
+  select p.place, ${key} as key, p.version, p.since, l.renewed is true as renewed,
+    case when p.run_at is null and l.retry_at is null then 0 else
+      ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms
   from page p cross join env left join lateral (
     select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
       b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
     from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
   ) l on true
+  where (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
+    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon)
 )
 select (select count(*) from page)::int as scanned,
   (select ${key} from page p order by place desc limit 1) as last,
-  (select extract(epoch from env.at - min(j.since)) * 1000 from joined j where j.eligible and j.since <= env.at)::float8 as oldest_ms,
-  coalesce((select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from joined where eligible), '[]')::text as rows
+  ${dated ? '(select extract(epoch from env.at - min(j.since)) * 1000 from joined j where j.since <= env.at)' : 'null'}::float8 as oldest_ms,
+  (select json_agg(o.key) from (select key from joined order by place) o)::text as keys,
+  (select json_agg(json_build_array(key, version, wait_ms, renewed)) from joined
+    where version is not null or wait_ms > 0 or renewed)::text as facts
 from env`
 }
 
