@@ -1,5 +1,5 @@
 // Makes connections of one kind out of what the user gave: commands as arrays of text, replies as they come.
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { IoRedisClient, NodeRedisClient, RedisGiven } from './client.ts'
 
 /** A connection, or those to the nodes of a cluster. It is not repaired: a broken one is ended, and another one made. */
@@ -37,16 +37,28 @@ export async function dialOf(given: RedisGiven | undefined): Promise<Dial> {
       'Expected is redis://user:password@host:port/database, or rediss:// for TLS.',
     )
   const { createClient } = await import('@redis/client').catch((cause: unknown) => {
-    throw new RegrowError(
+    throw notLoaded(cause)
+  })
+  // A client is a class of its own, which takes 50 ms to make; its duplicates share it.
+  const client = createClient({ url, ...nodeRedisOptions({}) } as object) as unknown as NodeRedis
+  return () => nodeRedis(client.duplicate({}))
+}
+
+/** Loaders of TypeScript may fail on a package that is there (jiti/register on Node 20 does): who installs it again is no wiser. */
+function notLoaded(cause: unknown): RegrowError {
+  if ((cause as { code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND')
+    return new RegrowError(
       'missing_package',
       'The package @redis/client is not installed',
       'npm install @redis/client',
       cause,
     )
-  })
-  // A client is a class of its own, which takes 50 ms to make; its duplicates share it.
-  const client = createClient({ url, ...nodeRedisOptions({}) } as object) as unknown as NodeRedis
-  return () => nodeRedis(client.duplicate({}))
+  return new RegrowError(
+    'missing_package',
+    `The package @redis/client could not be loaded: ${messageOf(cause)}`,
+    'Pass a client instead of an address: redis(createClient({ url })).',
+    cause,
+  )
 }
 
 function dialLike(given: NodeRedisClient | IoRedisClient): Dial {
