@@ -172,7 +172,8 @@ function nextSteps(
     ...(store === 'postgres' ? ['export DATABASE_URL=postgres://user@host/database'] : []),
     ...(queue === 'redis' ? ['export REDIS_URL=redis://host:6379'] : []),
     `${node} regrow/worker.${extension}    # the example: makes its table, runs one job`,
-    'npx regrow status',
+    // With a store alone it would count the hints of a table that this app does not use.
+    `npx regrow status${queue === 'redis' ? ` --app regrow/app.${extension}` : ''}`,
     'npx regrow work                # all jobs of regrow/app',
   ]
 }
