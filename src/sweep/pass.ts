@@ -70,13 +70,21 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   let cursor = start.cursor
   const end = (ended: PassResult['ended']): PassResult => ({ ...count, ...found, cursor, ended })
   let limit = start.brief === 'none' ? pageRows : pushRows
+  const read = (after: string | null) => source.page(after, limit, horizonMs(job), pageTimeoutMs)
+  const eager = start.rampedMs !== null && start.brief !== 'all'
+  let reading = read(cursor)
   for (;;) {
-    const page = await source.page(cursor, limit, horizonMs(job), pageTimeoutMs)
+    const page = await reading
+    const last = page.scanned < limit || page.last === null
     const before = count.passed
     count.seen += page.scanned
     count.held += page.scanned - (start.paused ? 0 : page.rows.length)
     if (found.rows.length === 0) found.rows = page.rows
     if (page.oldestMs !== null) found.oldestMs = Math.max(found.oldestMs ?? 0, page.oldestMs)
+    limit = start.brief === 'all' ? pushRows : pageRows
+    // When everything is to come back, the store reads the next page while one is pushed.
+    const ahead = !last && eager && count.pushed > 0 ? read(page.last) : undefined
+    ahead?.catch(() => {})
     if (!start.paused)
       for (let at = 0; at < page.rows.length; ) {
         const room = await pushing.room(cursor)
@@ -96,14 +104,14 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
     count.passed = before + page.scanned
     // L6: the cursor moves on even when nothing was eligible.
     cursor = page.last
-    if (page.scanned < limit || page.last === null) {
+    if (last) {
       cursor = null
       return end('finished')
     }
-    limit = start.brief === 'all' ? pushRows : pageRows
     if (!(await ports.advance(cursor, count.pushed))) return end('lost')
     if (signal.aborted) return end('stopped')
     if (clock.now() >= until) return end('budget')
+    reading = ahead ?? read(cursor)
   }
 }
 

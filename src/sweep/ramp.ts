@@ -1,10 +1,10 @@
 // After a loss, or the end of a pause, everything would start at once. The first pass brings hints back slowly and then
-// faster: five hundred at first, twice as many in each second that follows.
+// faster: a thousand at first, twice as many in each quarter of a second that follows; a million after two and a half.
 
-const first = 500
-const doublesInMs = 1_000
+const first = 1_000
+const doublesInMs = 250
 /** By then no queue is still filling. */
-const overAfterMs = 20_000
+const overAfterMs = 5_000
 /** How long to wait when no more may be pushed yet. */
 export const rampStepMs = 100
 
