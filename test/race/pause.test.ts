@@ -106,7 +106,9 @@ test('of eight who check while a job is paused and resumed, none whose check beg
 
 test('a check that began before the pause committed may let its key pass, the next one may not', async () => {
   await stores.query(`insert into things values ('x')`)
-  const { job } = readJob('a', { pending })
+  // With a `run_at` the check asks for the time, and there the gate holds it.
+  const dated = { text: `select id, null::timestamptz as run_at from things where state = 'pending'`, values: [] }
+  const { job } = readJob('a', { pending: dated })
   const [store] = eight as [Store]
   const early = await stores.held(
     (gated) => gated.source(job).check(['x']),

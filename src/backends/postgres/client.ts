@@ -11,6 +11,9 @@ interface PgAnswer {
 /** A client of `pg`, from a pool or alone. */
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<PgAnswer>
+  query(config: { name: string; text: string; values: unknown[] }): Promise<PgAnswer>
+  /** The server process, as it was told at start-up. */
+  readonly processID?: number | null
   release?(destroy?: boolean | Error): void
   on?(event: 'error', listener: (error: Error) => void): unknown
 }

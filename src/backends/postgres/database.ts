@@ -6,6 +6,7 @@ import type { SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
+import { prepared } from './prepared.ts'
 import { type Limit, transaction } from './transaction.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
@@ -51,8 +52,8 @@ export async function openDatabase(
   }
   for (const each of Object.values(pools)) quieten(each)
   return {
-    ...statements(pools.own, pools.theirs, theirsMax),
-    queue: executor(pools.queue),
+    ...statements(prepared(pools.own), pools.theirs, theirsMax),
+    queue: prepared(pools.queue),
     transaction: bounded(pools.handlers, max),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -79,8 +80,8 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   const size = pool.options?.max ?? 10
   const queue = executor(pool)
   if (size > 1)
-    return { ...statements(pool, pool, halves(size - 1)), queue, transaction: bounded(pool, size - 1), close }
-  const db = oneConnection(pool, { ...statements(pool, pool, halves(1)), transaction: timed(pool, limit) })
+    return { ...statements(queue, pool, halves(size - 1)), queue, transaction: bounded(pool, size - 1), close }
+  const db = oneConnection(pool, { ...statements(queue, pool, halves(1)), transaction: timed(pool, limit) })
   return { ...db, queue: db, close }
 }
 
@@ -94,7 +95,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   }
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
-    ...statements(alone, alone, halves(1)),
+    ...statements(executor(alone), alone, halves(1)),
     queryWithin: (timeoutMs, text, params) =>
       inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
@@ -122,13 +123,13 @@ const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = [
 
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
-  own: Connections,
+  own: SqlExecutor,
   theirs: Connections,
   most: { readonly checks: number; readonly pages: number },
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryWithin'> {
   const [checks, pages] = [limited(most.checks), limited(most.pages)]
   return {
-    ...executor(own),
+    query: (text, params) => own.query(text, params),
     queryTheirs: (text, params) => checks(() => executor(theirs).query(text, params)),
     queryWithin: (timeoutMs, text, params) =>
       pages(() => transaction(theirs, (tx) => within(tx, timeoutMs, text, params))),

@@ -1,0 +1,63 @@
+// Statements of regrow's own are prepared on a connection to the server itself, and nowhere else.
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { prepared } from '../../src/backends/postgres/prepared.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+
+let database: FreshDatabase
+const pools: pg.Pool[] = []
+
+beforeAll(async () => {
+  database = await freshDatabase('prepared')
+})
+afterAll(async () => {
+  for (const pool of pools) await pool.end()
+  await database.drop()
+})
+
+function poolOf(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 1 })
+  pool.on('error', () => {})
+  pools.push(pool)
+  return pool
+}
+
+const names = `select name, generic_plans + custom_plans as times from pg_prepared_statements where statement like '%hello%' order by name`
+
+test('a statement is prepared once for all its calls, and its plan may neither read whole tables nor be compiled', async () => {
+  const pool = poolOf(database.url)
+  const own = prepared(pool as never)
+  for (const word of ['a', 'b', 'c'])
+    expect((await own.query(`select 'hello ' || $1::text as said`, [word])).rows).toEqual([{ said: `hello ${word}` }])
+  expect((await pool.query(names)).rows).toEqual([{ name: expect.stringMatching(/^regrow_/), times: '3' }])
+  const { rows } = await own.query(`select current_setting('enable_seqscan') as seqscan, current_setting('jit') as jit`)
+  expect(rows).toEqual([{ seqscan: 'off', jit: 'off' }])
+})
+
+test('behind a pooler nothing has a name, and no setting is left in a session that others use', async () => {
+  const pool = poolOf(database.bouncerUrl)
+  const own = prepared(pool as never)
+  for (const word of ['a', 'b', 'c']) await own.query(`select 'hello ' || $1::text as said`, [word])
+  expect((await pool.query(names)).rows).toEqual([])
+  expect((await pool.query(`select current_setting('enable_seqscan') as seqscan`)).rows).toEqual([{ seqscan: 'on' }])
+})
+
+test('a statement that the server has forgotten, or whose result has changed its shape, is prepared anew', async () => {
+  const pool = poolOf(database.url)
+  const own = prepared(pool as never)
+  await pool.query('create table shapes (a int); insert into shapes values (1)')
+  expect((await own.query('select * from shapes')).rows).toEqual([{ a: 1 }])
+  await pool.query('deallocate all')
+  expect((await own.query('select * from shapes')).rows).toEqual([{ a: 1 }])
+  await pool.query('alter table shapes add b int')
+  expect((await own.query('select * from shapes')).rows).toEqual([{ a: 1, b: null }])
+})
+
+test('an error is told, and the next statement runs on another connection', async () => {
+  const pool = poolOf(database.url)
+  const own = prepared(pool as never)
+  const pid = async () => (await own.query('select pg_backend_pid() as pid')).rows[0]?.pid
+  const before = await pid()
+  await expect(own.query('select 1 / $1::int as n', [0])).rejects.toMatchObject({ code: '22012' })
+  expect(await pid()).not.toBe(before)
+})
