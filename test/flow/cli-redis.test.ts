@@ -33,7 +33,7 @@ test('init --queue redis writes an app in a namespace of its own; work, enqueue 
 
   const app = ['--app', 'regrow/app.mjs']
   expect(await project.json<Status>(['status', ...app])).toMatchObject({
-    queue: { name: 'redis', shared: true, down: false },
+    queue: { name: `redis:${namespace}`, shared: true, down: false },
     jobs: [{ job: 'signup.welcome', hints: { due: 0, delayed: 0 } }],
   })
   const enqueued = await project.run('enqueue', 'signup.welcome', '7')

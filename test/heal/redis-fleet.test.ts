@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createClient, createCluster, createSentinel } from '@redis/client'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import {
   type RedisSentinel,
@@ -88,6 +89,46 @@ describe.concurrent('several applications on one Redis', () => {
       await Promise.all(scenes.map((scene) => scene.close()))
     }
   })
+})
+
+test('two queues beside one store, each for jobs of its own, have a mark each: neither looks lost to the other', async () => {
+  const { url, namespace } = freshRedis('beside')
+  const database = await freshDatabase('redis_beside')
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const apps = ['a', 'b'].map((name) => {
+    const app = regrow({ store: postgres(database.url), queue: redis(url, { namespace: `${namespace}-${name}` }) })
+    app.job(`thing.${name}`, { pending: sql`select 'x' as id where false`, run() {} })
+    return app
+  })
+  const lost: string[] = []
+  for (const app of apps) app.on('queue.lost', ({ queue }) => lost.push(queue))
+  const workers = []
+  try {
+    // One after the other: the second makes no tables.
+    for (const app of apps) {
+      workers.push(app.work())
+      await workers.at(-1)?.ready
+    }
+    const sequence = async () =>
+      (await client.query('select count(*)::int as marks, min(sequence)::int as least from regrow.marks')).rows[0]
+    const reaches = async (least: number) => {
+      for (;;) {
+        const found = await sequence()
+        if (found.marks === 2 && found.least >= least) return found.least
+        await client.query('select pg_sleep(0.05)')
+      }
+    }
+    const begun = await reaches(1)
+    const before = lost.length
+    await reaches(begun + 2)
+    expect(lost.slice(before)).toEqual([])
+  } finally {
+    for (const worker of workers) await worker.stop()
+    for (const app of apps) await app.close()
+    await client.end()
+    await database.drop()
+  }
 })
 
 /** A server that is promoted ends its connections. */

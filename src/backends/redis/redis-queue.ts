@@ -38,7 +38,8 @@ export interface RedisQueueOptions extends Partial<QueueBounds> {
 }
 
 export class RedisQueue implements Queue {
-  readonly name = 'redis'
+  /** The store keeps a mark by this name: of two queues beside one store each has its own. */
+  readonly name: string
   readonly shared = true
   readonly #clock: Clock
   readonly #namespace: string
@@ -54,6 +55,7 @@ export class RedisQueue implements Queue {
   #closed = false
 
   constructor({ dial, clock, namespace, spread, owner, clockLua, maxHints, maxDelayed }: RedisQueueOptions) {
+    this.name = nameOf(namespace, spread)
     this.#clock = clock
     this.#namespace = namespace
     this.#owner = owner
@@ -239,3 +241,6 @@ export class RedisQueue implements Queue {
 }
 
 const poppedOf = ({ job, key, fresh }: Hint): PoppedHint => ({ job, key, fresh })
+
+const nameOf = (namespace: string, spread: number) =>
+  `redis${namespace === 'regrow' ? '' : `:${namespace}`}${spread === 1 ? '' : ` over ${spread}`}`
