@@ -1,4 +1,4 @@
-// How tests run: one Postgres and one PgBouncer for the whole run, two files at a time, the package's own names
+// How tests run: one Postgres and one PgBouncer for the whole run, three files at a time: most of what they do is wait, the package's own names
 // resolved to the sources (the built package is tested by test/docs/package.test.ts).
 
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/services/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -38,6 +38,8 @@ export class FallbackQueue implements Queue {
   #ups = 0
   #upAt = Number.NEGATIVE_INFINITY
   #probeMs = probe.everyMs
+  /** What was told last of why it is down. */
+  #toldCode: string | undefined
 
   /** Called when it is found to be down: what has to be done then waits for nothing. */
   onDown: () => void = () => {}
@@ -66,8 +68,10 @@ export class FallbackQueue implements Queue {
       return await withDeadline(this.#clock, pushPatienceMs, 'queue.push', this.#real.push(hints, options))
     } catch (error) {
       // One connection that broke is no outage, nor is a refusal: this push is dropped and told, the next one gets through.
-      if (!this.#working || isRefusal(error) || (await this.#answers())) throw error
-      this.#fail(error, ups)
+      if (!this.#working || isRefusal(error)) throw error
+      const why = await this.#refusal()
+      if (why === undefined) throw error
+      this.#fail(isRefusal(why) ? why : error, ups)
       return this.#memory.push(hints, inMemory(options))
     }
   }
@@ -80,7 +84,8 @@ export class FallbackQueue implements Queue {
         const patienceMs = request.waitMs + popPatienceMs
         return await withDeadline(this.#clock, patienceMs, 'queue.pop', this.#real.pop(request, signal))
       } catch (error) {
-        if (tries > 1 || !(await this.#answers())) this.#fail(error, ups)
+        const why = await this.#refusal()
+        if (tries > 1 || why !== undefined) this.#fail(isRefusal(why) ? why : error, ups)
         else if (signal?.aborted) throw error
       }
     }
@@ -96,7 +101,12 @@ export class FallbackQueue implements Queue {
         if (since === undefined) return quietMs
         const waitMs = since + this.#probeMs - this.#clock.now()
         if (waitMs > 0) return waitMs
-        if (!(await this.#answers())) return this.#probeMs
+        const why = await this.#refusal()
+        if (why !== undefined) {
+          // Down for one reason, and then for another that a person has to mend: that is told, too.
+          if (isRefusal(why) && codeOf(why) !== this.#toldCode) this.#tell(why)
+          return this.#probeMs
+        }
         this.#downAt = undefined
         this.#ups++
         this.#upAt = this.#clock.now()
@@ -133,16 +143,23 @@ export class FallbackQueue implements Queue {
     try {
       return await withDeadline(this.#clock, popPatienceMs, what, work())
     } catch (error) {
-      if (this.#working && !(await this.#answers())) this.#fail(error, ups)
+      const why = this.#working ? await this.#refusal() : undefined
+      if (why !== undefined) this.#fail(isRefusal(why) ? why : error, ups)
       throw error
     }
   }
 
-  #answers(): Promise<boolean> {
+  /** Why the real queue does not serve; undefined: it does. */
+  #refusal(): Promise<unknown> {
     return withDeadline(this.#clock, probe.patienceMs, 'queue.count', this.#real.count([])).then(
-      () => true,
-      () => false,
+      () => undefined,
+      (error: unknown) => error ?? new Error('The queue refused, and did not say why'),
     )
+  }
+
+  #tell(error: unknown): void {
+    this.#toldCode = codeOf(error)
+    this.#events.down(error)
   }
 
   #fail(error: unknown, ups: number): void {
@@ -150,13 +167,15 @@ export class FallbackQueue implements Queue {
     this.#downAt = this.#clock.now()
     const again = this.#downAt - this.#upAt < probe.soonMs
     this.#probeMs = again ? Math.min(this.#probeMs * 2, probe.mostMs) : probe.everyMs
-    this.#events.down(error)
+    this.#tell(error)
     this.onDown()
   }
 }
 
 /** It answered, and said what is wrong with the call. */
 const isRefusal = (error: unknown) => error instanceof RegrowError && !['deadline', 'store_away'].includes(error.code)
+
+const codeOf = (error: unknown) => (error instanceof RegrowError ? error.code : undefined)
 
 /** Memory is nobody's queue but this process's: it has no epoch. */
 const inMemory = ({ share = 1 }: PushOptions = {}): PushOptions => ({ share })

@@ -436,7 +436,7 @@ describe('a transaction of the user’s own', () => {
     await client.query('commit')
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)
     expect(ran.sort()).toEqual(['a', 'ada'])
-    expect(ear.of('sweep.passed')).toHaveLength(2)
+    expect(ear.of('sweep.passed').map(({ pushed }) => pushed)).not.toContain(1)
     await worker.stop()
     await app.close()
   })

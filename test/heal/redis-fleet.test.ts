@@ -19,6 +19,9 @@ import { startProxy } from '../services/proxy.ts'
 import { freshRedis } from '../services/redis.ts'
 import { Scene } from './redis-scene.ts'
 
+/** Why the queue was down, as it was told. */
+const codes = (scene: Scene) => scene.ear.of('queue.down').map(({ error }) => (error as { code?: string }).code)
+
 describe.concurrent('several applications on one Redis', () => {
   test('a second one in the namespace of the first is refused, and takes none of its hints', async () => {
     const { url, namespace } = freshRedis('one')
@@ -64,6 +67,9 @@ describe.concurrent('several applications on one Redis', () => {
       await second.insert(20)
       await second.allDone()
       await expect(second.hints()).rejects.toMatchObject({ code: 'queue_foreign' })
+      // It was down before, for another reason: the new one is told, once.
+      await second.ear.until(() => codes(second).includes('queue_foreign'))
+      expect(codes(second).filter((code) => code === 'queue_foreign')).toHaveLength(1)
       expect([await first.hints(), second.ear.of('queue.up')]).toEqual([before, []])
       first.letGo()
       await first.allDone()

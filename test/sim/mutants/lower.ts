@@ -96,8 +96,11 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'fallback-for-ever',
     'a queue that is back is never used again',
     'src/queue/fallback.ts',
-    'if (!(await this.#answers())) return this.#probeMs',
-    'if (true) return this.#probeMs',
+    `if (why !== undefined) {
+          // Down`,
+    `if (why === undefined) return this.#probeMs
+        {
+          // Down`,
     sim,
   ),
   mutant(
