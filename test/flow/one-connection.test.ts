@@ -51,6 +51,8 @@ async function client(): Promise<pg.Client> {
 
 function pool(max: number): pg.Pool {
   const made = new pg.Pool({ connectionString: database.url, max })
+  // A database that is dropped ends what is still open.
+  made.on('error', () => {})
   ends.push(() => made.end())
   return made
 }

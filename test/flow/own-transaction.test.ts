@@ -58,6 +58,8 @@ function open<Tx>(store: StoreDriver<Tx>) {
 
 function pool(max = 4): pg.Pool {
   const made = new pg.Pool({ connectionString: database.url, max })
+  // A database that is dropped ends what is still open.
+  made.on('error', () => {})
   ends.push(() => made.end())
   return made
 }

@@ -92,6 +92,8 @@ describe('given as', () => {
     'a function': async () => ({ given: async () => database.url }),
     'a pool': async () => {
       const pool = new pg.Pool({ connectionString: database.url, max: 3 })
+      // A database that is dropped ends what is still open.
+      pool.on('error', () => {})
       return { given: pool, end: () => pool.end() }
     },
     'a client': async () => {
@@ -101,6 +103,8 @@ describe('given as', () => {
     'the address of PgBouncer in transaction mode': async () => ({ given: database.bouncerUrl }),
     'a pool on PgBouncer': async () => {
       const pool = new pg.Pool({ connectionString: database.bouncerUrl, max: 3 })
+      // A database that is dropped ends what is still open.
+      pool.on('error', () => {})
       return { given: pool, end: () => pool.end() }
     },
   }

@@ -41,6 +41,8 @@ export class Scene {
     this.database = database
     this.jobs = options.jobs ?? ['thing.make']
     this.#pool = new pg.Pool({ connectionString: database.url, max: 2 })
+    // A database that is dropped ends what is still open.
+    this.#pool.on('error', () => {})
     // A connection that is still closing when the database is dropped is told so.
     this.#pool.on('error', () => {})
     // The queue that the app talks to, past the memory that stands in for it.

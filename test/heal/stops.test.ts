@@ -28,6 +28,8 @@ beforeAll(async () => {
   sources = buildSources('stops')
   database = await freshDatabase('stops')
   pool = new pg.Pool({ connectionString: database.url, max: lanes })
+  // A database that is dropped ends what is still open.
+  pool.on('error', () => {})
   await pool.query(fleetTables)
 })
 afterAll(async () => {

@@ -14,6 +14,8 @@ export class Sweeping {
   private constructor(database: FreshDatabase) {
     this.#database = database
     this.#pool = new pg.Pool({ connectionString: database.url })
+    // A database that is dropped ends what is still open.
+    this.#pool.on('error', () => {})
   }
 
   static async open(name: string, tables: string): Promise<Sweeping> {

@@ -39,6 +39,8 @@ const ways: readonly [string, () => Store<SqlExecutor> | Promise<Store<SqlExecut
 
 function pool(how: object): pg.Pool {
   const made = new pg.Pool({ connectionString: database.url, max: 3, ...how })
+  // A database that is dropped ends what is still open.
+  made.on('error', () => {})
   closing.push(() => made.end())
   return made
 }

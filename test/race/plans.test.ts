@@ -255,6 +255,43 @@ test('who names keys is led to them by the keys, also where statistics do not kn
     ).not.toContain('ledger_holder')
 })
 
+test('plans that are kept go by index, also when they were made while the tables were empty', async () => {
+  await client.query('truncate regrow.ledger, regrow.intents, regrow.workers, things, parts')
+  await client.query('vacuum analyze')
+  // The settings of a connection whose statements have names, and what becomes of its plans after some calls.
+  await client.query(`set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan`)
+  const kept = [
+    'take',
+    'settle',
+    'settle of successes',
+    'release',
+    'check',
+    'check of a composite key',
+    'check of intents',
+  ]
+  try {
+    for (const [name, run, tables] of cases.filter(([each]) => kept.includes(each))) {
+      await client.query('begin')
+      await run()
+      await client.query('rollback')
+      await client.query(`prepare kept as ${sent.text}`)
+      const { rows } = await client.query(
+        `explain (format json) execute kept(${sent.params.map(() => 'null').join(', ')})`,
+      )
+      const seen = flat(rows[0]['QUERY PLAN'][0].Plan).filter(
+        (node) => tables.includes(node['Relation Name'] ?? '') && node['Node Type'] !== 'ModifyTable',
+      )
+      expect(
+        seen.map((node) => node['Node Type']),
+        name,
+      ).not.toContain('Seq Scan')
+      await client.query('deallocate kept')
+    }
+  } finally {
+    await client.query('reset all')
+  }
+})
+
 test('stall needs no look at the ledger but its unique index', async () => {
   const nodes = await plan(() => store.ledger.stall(stalls()))
   expect(nodes.filter((node) => node['Relation Name'] === 'ledger').map((node) => node['Node Type'])).toEqual([

@@ -21,6 +21,8 @@ const apps: App[] = []
 beforeAll(async () => {
   database = await freshDatabase('race_unique')
   pool = new pg.Pool({ connectionString: database.url, max: 4 })
+  // A database that is dropped ends what is still open.
+  pool.on('error', () => {})
   await pool.query(`
     create table counters (id int primary key, wanted int not null, done int not null);
     create table effects (id int not null, done int not null)`)

@@ -47,12 +47,13 @@ export async function openDatabase(
   const pools = {
     own: pool(2, 20_000),
     queue: pool(3, 20_000),
-    theirs: pool(theirsMax.checks + theirsMax.pages, 20_000),
+    checks: pool(theirsMax.checks, 20_000),
+    pages: pool(theirsMax.pages, 20_000),
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
   return {
-    ...statements(prepared(pools.own), pools.theirs, theirsMax),
+    ...statements(prepared(pools.own), { checks: prepared(pools.checks), pages: pools.pages }, theirsMax),
     queue: prepared(pools.queue),
     transaction: bounded(pools.handlers, max),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
@@ -80,8 +81,16 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   const size = pool.options?.max ?? 10
   const queue = executor(pool)
   if (size > 1)
-    return { ...statements(queue, pool, halves(size - 1)), queue, transaction: bounded(pool, size - 1), close }
-  const db = oneConnection(pool, { ...statements(queue, pool, halves(1)), transaction: timed(pool, limit) })
+    return {
+      ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
+      queue,
+      transaction: bounded(pool, size - 1),
+      close,
+    }
+  const db = oneConnection(pool, {
+    ...statements(queue, { checks: queue, pages: pool }, halves(1)),
+    transaction: timed(pool, limit),
+  })
   return { ...db, queue: db, close }
 }
 
@@ -95,7 +104,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   }
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
-    ...statements(executor(alone), alone, halves(1)),
+    ...statements(executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
     queryWithin: (timeoutMs, text, params) =>
       inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
@@ -124,15 +133,15 @@ const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = [
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
   own: SqlExecutor,
-  theirs: Connections,
+  theirs: { readonly checks: SqlExecutor; readonly pages: Connections },
   most: { readonly checks: number; readonly pages: number },
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryWithin'> {
   const [checks, pages] = [limited(most.checks), limited(most.pages)]
   return {
     query: (text, params) => own.query(text, params),
-    queryTheirs: (text, params) => checks(() => executor(theirs).query(text, params)),
+    queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
     queryWithin: (timeoutMs, text, params) =>
-      pages(() => transaction(theirs, (tx) => within(tx, timeoutMs, text, params))),
+      pages(() => transaction(theirs.pages, (tx) => within(tx, timeoutMs, text, params))),
   }
 }
 

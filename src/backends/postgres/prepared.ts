@@ -1,5 +1,6 @@
-// Statements of regrow's own, prepared once per connection: planning a take costs three times what executing it does. Only on
-// a connection that leads straight to its server process; behind a pooler names would belong to somebody else's session.
+// Statements that are sent over and over, prepared once per connection: planning a take or a check costs three times what
+// executing it does. Only on a connection that leads straight to its server process; behind a pooler names would belong to
+// somebody else's session.
 import { createHash } from 'node:crypto'
 import { type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
@@ -13,7 +14,10 @@ const settings = `select set_config('enable_seqscan', 'off', false), set_config(
 /** 26000: no such statement; 42P05: there is one already; 0A000: its result has another shape since a migration. */
 const unprepared = new Set(['26000', '42P05', '0A000'])
 
-/** Runs static statements on connections of a pool of our own. */
+/** Texts that get a name, at most: a pending query that is another text each time would fill the server's memory. */
+const namesMost = 500
+
+/** Runs statements on connections of a pool of our own. All of them look for keys. */
 export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
   const direct = new WeakMap<PgClient, boolean>()
   return {
@@ -23,8 +27,9 @@ export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
       let broken: Error | undefined
       try {
         if (!direct.has(client)) direct.set(client, await isDirect(client))
-        if (!direct.get(client)) return await client.query(text, [...params])
-        return await client.query({ name: nameOf(text), text, values: [...params] })
+        const name = direct.get(client) ? nameOf(text) : undefined
+        if (name === undefined) return await client.query(text, [...params])
+        return await client.query({ name, text, values: [...params] })
       } catch (error) {
         broken = error as Error
         if (!unprepared.has(sqlState(error) ?? '')) throw error
@@ -47,8 +52,10 @@ async function isDirect(client: PgClient): Promise<boolean> {
 
 const names = new Map<string, string>()
 
-function nameOf(text: string): string {
-  const name = names.get(text) ?? `regrow_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
+function nameOf(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= namesMost) return known
+  const name = `regrow_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
   names.set(text, name)
   return name
 }

@@ -88,6 +88,8 @@ test(
     await store.migrate()
     // More than one: a statement of the application may wait for a transaction.
     const pool = new pg.Pool({ connectionString: database.url, max: 3 })
+    // A database that is dropped ends what is still open.
+    pool.on('error', () => {})
     closing.push(() => pool.end())
     await pool.query(tables)
     const query: SqlExecutor['query'] = (text, params = []) => pool.query(text, [...params])
