@@ -1,13 +1,15 @@
 // What flow tests stand on: an ear for every event of an app, and a world on one PGlite whose time is the test's own.
 // Virtual time passes only while nothing is under way; the store's clock is driven with it. Nothing here sleeps.
+import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
+import { inject } from 'vitest'
 import type { StoreDriver } from '../../src/backends/driver.ts'
 import { pglite } from '../../src/backends/pglite/index.ts'
 import type { App, AppOptions, EventMap, WorkerHandle, WorkOptions } from '../../src/index.ts'
 import type { QueueBounds } from '../../src/queue/hint.ts'
 import { MemoryQueue } from '../../src/queue/memory.ts'
-import { compose, regrow } from '../../src/regrow.ts'
+import { compose } from '../../src/regrow.ts'
 import type { Store } from '../../src/store/store.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 import { VirtualClock } from '../sim/virtual-clock.ts'
@@ -78,8 +80,7 @@ const readable = (_: string, value: unknown) => (value instanceof Error ? value.
 
 /** A migrated PGlite with tables of the test's own. Its clock is real until a World sets it. */
 export async function openPglite(tables: string): Promise<PGlite> {
-  const db = new PGlite()
-  await regrow({ store: pglite(db) }).migrate()
+  const db = new PGlite({ loadDataDir: new Blob([await readFile(inject('pgliteImage'))]) })
   await db.exec(`
     create or replace function regrow.clock() returns timestamptz language sql volatile as $$
       select coalesce(
