@@ -71,4 +71,9 @@ export function quieten(source: { on?(event: 'error', listener: (error: Error) =
   if (quiet.has(source)) return
   quiet.add(source)
   source.on?.('error', () => {})
+  // A pool tells of its new clients. One may break in the very packet that made it, before who asked for it has it.
+  const pool = source as unknown as { on?(event: 'connect', listener: (client: unknown) => void): unknown }
+  pool.on?.('connect', (client) => {
+    if (typeof client === 'object' && client !== null) quieten(client)
+  })
 }
