@@ -6,12 +6,16 @@ import type { SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
+import { type LoneClient, listener, listenerBeside } from './listener.ts'
 import { prepared } from './prepared.ts'
+import type { Listen } from './queue/bell.ts'
 import { type Limit, transaction } from './transaction.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
   /** For the queue in this database: one that hangs keeps nothing else waiting. */
   readonly queue: SqlExecutor
+  /** Opens a connection beside all others; null where there can be none. */
+  readonly listen: Listen | null
   close(): Promise<void>
 }
 
@@ -55,6 +59,15 @@ export async function openDatabase(
   return {
     ...statements(prepared(pools.own), { checks: prepared(pools.checks), pages: pools.pages }, theirsMax),
     queue: prepared(pools.queue),
+    listen: listener(
+      clock,
+      () =>
+        new pg.default.Client({
+          connectionString: url,
+          keepAlive: true,
+          connectionTimeoutMillis: 10_000,
+        }) as unknown as LoneClient,
+    ),
     transaction: bounded(pools.handlers, max),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -84,6 +97,7 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
     return {
       ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
       queue,
+      listen: listenerBeside(limit.clock, pool),
       transaction: bounded(pool, size - 1),
       close,
     }
@@ -91,7 +105,7 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
     ...statements(queue, { checks: queue, pages: pool }, halves(1)),
     transaction: timed(pool, limit),
   })
-  return { ...db, queue: db, close }
+  return { ...db, queue: db, listen: null, close }
 }
 
 /** One client: whoever has it is alone. */
@@ -110,7 +124,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
-  return { ...only, queue: only, close: async () => {} }
+  return { ...only, queue: only, listen: null, close: async () => {} }
 }
 
 /** At most `most` transactions at a time; the others wait in line. */

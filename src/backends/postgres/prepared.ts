@@ -2,7 +2,7 @@
 // executing it does. Only on a connection that leads straight to its server process; behind a pooler names would belong to
 // somebody else's session.
 import { createHash } from 'node:crypto'
-import { type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 
 /**
@@ -26,7 +26,7 @@ export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
       quieten(client)
       let broken: Error | undefined
       try {
-        if (!direct.has(client)) direct.set(client, await isDirect(client))
+        if (!direct.has(client)) direct.set(client, await isReady(client))
         const name = direct.get(client) ? nameOf(text) : undefined
         if (name === undefined) return await client.query(text, [...params])
         return await client.query({ name, text, values: [...params] })
@@ -42,12 +42,20 @@ export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
   }
 }
 
-/** A pooler answers the start-up with a process number of its own. */
-async function isDirect(client: PgClient): Promise<boolean> {
-  const { rows } = await client.query('select pg_backend_pid() as pid')
-  if (client.processID === undefined || Number(rows[0]?.pid) !== client.processID) return false
+/** True where statements get names, and are planned for that. */
+async function isReady(client: PgClient): Promise<boolean> {
+  if (!(await isDirect(client))) return false
   await client.query(settings)
   return true
+}
+
+/** False behind a pooler: it answers the start-up with a process number of its own. */
+export async function isDirect(client: {
+  query(text: string): Promise<{ rows: Row[] }>
+  readonly processID?: number | null
+}): Promise<boolean> {
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  return client.processID !== undefined && Number(rows[0]?.pid) === client.processID
 }
 
 const names = new Map<string, string>()

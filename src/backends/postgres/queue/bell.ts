@@ -1,0 +1,190 @@
+// Who waits for hints: a push says NOTIFY, one connection of this process hears it, and who waits for that job looks. It is only
+// about latency: whatever is not heard, the polls of who waits find (F32).
+import type { Clock } from '../../../base/clock.ts'
+import { withDeadline } from '../../../base/deadline.ts'
+import { pledge } from '../../../base/pledge.ts'
+import { spread, systemRandom } from '../../../base/random.ts'
+
+/** What pushes notify and bells listen to, in the database that the hints are in. The payload is a job; empty: any job. */
+export const channel = 'regrow_hints'
+
+/** The connection is asked so often whether it is still there, and has so long to answer. */
+const heartbeat = { everyMs: 2_000, patienceMs: 2_000 }
+const connectMs = 5_000
+/** Between two tries to listen; it starts anew after a connection that was there for longer than the longest one. */
+const backOffMs = { first: 100, most: 5_000 }
+/** Nobody waited for so long: the connection is closed. A worker that is busy needs none, and a process must be able to end. */
+const idleMs = 10_000
+
+/** Opens a connection that listens. Undefined: it could not be heard there, a pooler is in between. */
+export type Listen = (on: ListenEvents) => Promise<ListenConnection | undefined>
+
+export interface ListenEvents {
+  notified(payload: string): void
+  /** The connection is gone; nothing is heard any more. */
+  ended(): void
+}
+
+export interface ListenConnection {
+  /** Rejects when the connection is known to be dead; a dead one may as well never answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A pop that waits, or is about to. */
+export interface Waiter {
+  readonly jobs: ReadonlySet<string>
+  /** Somebody pushed since the last look. Who looks puts it back before. */
+  rung: boolean
+  /** Set while it rests. */
+  wake: (() => void) | undefined
+}
+
+export class Bell {
+  readonly #clock: Clock
+  readonly #listen: Listen | null
+  readonly #waiters = new Set<Waiter>()
+  #heard: ListenConnection | undefined
+  #tending: Promise<void> | undefined
+  /** Ends the nap of who tends the connection. */
+  #stir: AbortController = new AbortController()
+  #restedAt = Number.NEGATIVE_INFINITY
+  /** A pooler is in between. */
+  #deaf = false
+  #closed = false
+
+  /** `listen: null` where no connection of one's own can be made: one client, PGlite. Then only this process rings. */
+  constructor({ clock, listen }: { readonly clock: Clock; readonly listen: Listen | null }) {
+    this.#clock = clock
+    this.#listen = listen
+  }
+
+  /** True while pushes of other processes are heard. While it is false, who waits has to look often. */
+  get listening(): boolean {
+    return this.#heard !== undefined
+  }
+
+  /** A push from now on is not slept through: `join`, look, `rest`; `leave` at the end. */
+  join(jobs: ReadonlySet<string>): Waiter {
+    const waiter: Waiter = { jobs, rung: false, wake: undefined }
+    this.#waiters.add(waiter)
+    return waiter
+  }
+
+  leave(waiter: Waiter): void {
+    this.#waiters.delete(waiter)
+  }
+
+  /** Wakes who waits in this process for one of these jobs: sooner than the server would tell it. */
+  ring(jobs: Iterable<string>): void {
+    if (this.#waiters.size === 0) return
+    for (const job of jobs) for (const waiter of this.#waiters) if (waiter.jobs.has(job)) wake(waiter)
+  }
+
+  /** Waits until it rings, for `ms`, or until `signal` aborts or the bell is closed. The first one opens the connection. */
+  async rest(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    if (waiter.rung || signal?.aborted || this.#closed) return
+    const { promise, resolve } = pledge()
+    const stopTimer = this.#clock.after(ms, resolve)
+    signal?.addEventListener('abort', resolve)
+    waiter.wake = resolve
+    this.#restedAt = this.#clock.now()
+    if (this.#listen && !this.#deaf) this.#tending ??= this.#tend(this.#listen)
+    await promise
+    stopTimer()
+    signal?.removeEventListener('abort', resolve)
+    waiter.wake = undefined
+    this.#restedAt = this.#clock.now()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stir.abort()
+    this.#ringAll()
+    await this.#tending
+  }
+
+  #ringAll(): void {
+    for (const waiter of this.#waiters) wake(waiter)
+  }
+
+  get #wanted(): boolean {
+    if (this.#closed) return false
+    if (this.#clock.now() - this.#restedAt < idleMs) return true
+    for (const waiter of this.#waiters) if (waiter.wake) return true
+    return false
+  }
+
+  /** Keeps one connection listening for as long as somebody waits. It never rejects: without one, there are the polls. */
+  async #tend(listen: Listen): Promise<void> {
+    let delayMs = backOffMs.first
+    while (this.#wanted && !this.#deaf) {
+      const stir = new AbortController()
+      this.#stir = stir
+      const begun = this.#clock.now()
+      const connection = await this.#open(listen, stir)
+      if (connection) {
+        await this.#hear(connection, stir.signal)
+        const closing = connection.close().catch(() => {})
+        // The next one does not wait for one that leads nowhere.
+        if (!this.#wanted) await closing
+      }
+      if (!this.#wanted || this.#deaf) break
+      if (this.#clock.now() - begun > backOffMs.most) delayMs = backOffMs.first
+      this.#stir = new AbortController()
+      await this.#clock.sleep(spread(systemRandom, delayMs, 0.25), this.#stir.signal)
+      delayMs = Math.min(delayMs * 2, backOffMs.most)
+    }
+    // In the same turn as the last look at who waits: the next one to rest begins anew.
+    this.#tending = undefined
+  }
+
+  async #open(listen: Listen, stir: AbortController): Promise<ListenConnection | undefined> {
+    const { promise: stirred, resolve } = pledge()
+    stir.signal.addEventListener('abort', resolve)
+    const opening = listen({
+      notified: (payload) => (payload === '' ? this.#ringAll() : this.ring([payload])),
+      ended: () => stir.abort(),
+    })
+    try {
+      const inTime = withDeadline(this.#clock, connectMs, 'LISTEN', opening)
+      await Promise.race([inTime, stirred])
+      if (stir.signal.aborted) throw undefined
+      const connection = await inTime
+      this.#deaf = connection === undefined
+      return connection
+    } catch {
+      // One that comes after all is nobody's.
+      opening.then((late) => late?.close()).catch(() => {})
+      return undefined
+    }
+  }
+
+  /** Until it ends, says nothing, or nobody needs it. */
+  async #hear(connection: ListenConnection, ended: AbortSignal): Promise<void> {
+    this.#heard = connection
+    // What was pushed before it listened, nobody told: whoever waits looks once more.
+    this.#ringAll()
+    while (!ended.aborted) {
+      await this.#clock.sleep(heartbeat.everyMs, ended)
+      if (ended.aborted || !this.#wanted) break
+      const answer = withDeadline(this.#clock, heartbeat.patienceMs, 'LISTEN', connection.ping())
+      // A connection that nobody closed and that leads nowhere looks like one on which nothing happens.
+      if (
+        !(await answer.then(
+          () => true,
+          () => false,
+        ))
+      )
+        break
+    }
+    this.#heard = undefined
+    // Whoever rests for long, because it would be told, has to look often from now on.
+    this.#ringAll()
+  }
+}
+
+function wake(waiter: Waiter): void {
+  waiter.rung = true
+  waiter.wake?.()
+}

@@ -1,0 +1,238 @@
+// The bell of the queue on Postgres: who waits hears a push of another process at once, and a connection that broke, went mute
+// or was never possible costs nothing but that.
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { openDatabase } from '../../src/backends/postgres/database.ts'
+import { Bell, channel, type Listen } from '../../src/backends/postgres/queue/bell.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { startProxy } from '../services/proxy.ts'
+
+/** Ten times as fast: a heartbeat each 0.2 s. */
+const briskClock: Clock = {
+  ...systemClock,
+  now: () => systemClock.now() * 10,
+  sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
+  after: (ms, then) => systemClock.after(ms / 10, then),
+}
+
+/** Longer than any test lasts: who wakes before was told. */
+const longMs = 3_600_000
+const jobs = new Set(['thing.make', 'thing.mend'])
+
+let database: FreshDatabase
+let other: pg.Client
+const open: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  database = await freshDatabase('bell')
+  other = new pg.Client({ connectionString: database.url })
+  await other.connect()
+})
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+afterAll(async () => {
+  await other.end()
+  await database.drop()
+})
+
+async function listenOf(given: Parameters<typeof openDatabase>[0]): Promise<Listen | null> {
+  const db = await openDatabase(given, {}, { clock: systemClock, leaseMs: 10_000 })
+  open.push(db)
+  return db.listen
+}
+
+async function bellOf(given: Parameters<typeof openDatabase>[0] = database.url, clock = systemClock) {
+  const bell = new Bell({ clock, listen: await listenOf(given) })
+  open.push(bell)
+  return bell
+}
+
+/** Rests until it is rung, and not for another reason. */
+async function isRung(bell: Bell, waiter: ReturnType<Bell['join']>): Promise<void> {
+  await bell.rest(waiter, longMs, undefined)
+  expect(waiter.rung).toBe(true)
+  waiter.rung = false
+}
+
+/** A bell that listens, and who waits at it: it was woken once because the bell began to listen. */
+async function listening(given?: Parameters<typeof openDatabase>[0], clock?: Clock) {
+  const bell = await bellOf(given, clock)
+  const waiter = bell.join(jobs)
+  expect(bell.listening).toBe(false)
+  await isRung(bell, waiter)
+  expect(bell.listening).toBe(true)
+  return { bell, waiter }
+}
+
+const notify = (payload: string, client = other) => client.query('select pg_notify($1, $2)', [channel, payload])
+
+/** Sessions of this database that listen. */
+const listeners = async (): Promise<number[]> =>
+  (
+    await other.query(`select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query ~ '^(listen|select 1)'`)
+  ).rows.map(({ pid }) => pid)
+
+test('a push of another process wakes who waits for that job, and nobody else', async () => {
+  const { bell, waiter } = await listening()
+  const elsewhere = bell.join(new Set(['other.job']))
+  const woken = isRung(bell, waiter)
+  const stop = new AbortController()
+  const asleep = bell.rest(elsewhere, longMs, stop.signal)
+  await notify('nobody.knows')
+  await notify('thing.mend')
+  await woken
+  expect(elsewhere.rung).toBe(false)
+  stop.abort()
+  await asleep
+})
+
+test('a payload that names no job wakes everybody', async () => {
+  const { bell, waiter } = await listening()
+  const elsewhere = bell.join(new Set(['other.job']))
+  const woken = Promise.all([isRung(bell, waiter), isRung(bell, elsewhere)])
+  await notify('')
+  await woken
+})
+
+test('a push between the look and the rest is not slept through', async () => {
+  const { bell, waiter } = await listening()
+  bell.ring(['thing.make'])
+  await isRung(bell, waiter)
+})
+
+test('who rests wakes when its time is over or its signal aborts, also where nobody listens', async () => {
+  const bell = new Bell({ clock: systemClock, listen: null })
+  const waiter = bell.join(jobs)
+  await bell.rest(waiter, 5, undefined)
+  const stop = new AbortController()
+  const rest = bell.rest(waiter, longMs, stop.signal)
+  stop.abort()
+  await rest
+  expect(waiter.rung).toBe(false)
+  expect(bell.listening).toBe(false)
+  const woken = isRung(bell, waiter)
+  bell.ring(['thing.make'])
+  await woken
+})
+
+test("beside a pool of the user's there is a connection that is not of the pool; beside one client there is none", async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 })
+  const { bell, waiter } = await listening(pool)
+  expect(pool.totalCount).toBe(0)
+  const woken = isRung(bell, waiter)
+  await notify('thing.make')
+  await woken
+  await pool.end()
+  expect(await listenOf(new pg.Pool({ connectionString: database.url, max: 1 }))).toBeNull()
+  expect(await listenOf(other)).toBeNull()
+})
+
+test('behind a transaction pooler nobody listens: its sessions are not ours', async () => {
+  const listen = await listenOf(database.bouncerUrl)
+  expect(await listen?.({ notified: () => {}, ended: () => {} })).toBeUndefined()
+  const bell = await bellOf(database.bouncerUrl)
+  const waiter = bell.join(jobs)
+  await bell.rest(waiter, 200, undefined)
+  expect(waiter.rung).toBe(false)
+  expect(bell.listening).toBe(false)
+  expect(await listeners()).toEqual([])
+})
+
+test('a connection that the server ended is made again, and listens again; everybody looks meanwhile', async () => {
+  const { bell, waiter } = await listening()
+  const [before] = await listeners()
+  const ended = isRung(bell, waiter)
+  await other.query('select pg_terminate_backend($1)', [before])
+  await ended
+  expect(bell.listening).toBe(false)
+  await isRung(bell, waiter)
+  expect(bell.listening).toBe(true)
+  expect(await listeners()).not.toContain(before)
+  const woken = isRung(bell, waiter)
+  await notify('thing.make')
+  await woken
+})
+
+test('a half-open connection is noticed by its heartbeat, dropped, and made again (F32)', async () => {
+  const url = new URL(database.url)
+  const proxy = await startProxy(Number(url.port))
+  open.push(proxy)
+  url.port = String(proxy.port)
+  const { bell, waiter } = await listening(url.href, briskClock)
+  const noticed = isRung(bell, waiter)
+  proxy.swallow()
+  await noticed
+  expect(bell.listening).toBe(false)
+  proxy.pass()
+  await isRung(bell, waiter)
+  expect(bell.listening).toBe(true)
+  const woken = isRung(bell, waiter)
+  await notify('thing.make')
+  await woken
+})
+
+test('a server that is away is asked again and again, less and less often, and heard when it is back', async () => {
+  const url = new URL(database.url)
+  const proxy = await startProxy(Number(url.port))
+  open.push(proxy)
+  url.port = String(proxy.port)
+  proxy.refuse()
+  const listen = (await listenOf(url.href)) as Listen
+  const tries: number[] = []
+  const enough = new AbortController()
+  const bell = new Bell({
+    clock: briskClock,
+    listen: (on) => {
+      tries.push(briskClock.now())
+      if (tries.length === 8) enough.abort()
+      return listen(on)
+    },
+  })
+  open.push(bell)
+  const waiter = bell.join(jobs)
+  await bell.rest(waiter, longMs, enough.signal)
+  expect(waiter.rung).toBe(false)
+  const gaps = tries.slice(1).map((at, i) => at - (tries[i] as number))
+  expect(gaps[0]).toBeGreaterThan(60)
+  expect(gaps.at(-1)).toBeGreaterThan(3_500)
+  proxy.pass()
+  await isRung(bell, waiter)
+  expect(bell.listening).toBe(true)
+})
+
+test('a bell that is closed wakes who waits and leaves no connection behind', async () => {
+  const { bell, waiter } = await listening()
+  const rest = isRung(bell, waiter)
+  expect(await listeners()).toHaveLength(1)
+  await bell.close()
+  await rest
+  await bell.rest(waiter, longMs, undefined)
+  await expect.poll(listeners).toEqual([])
+})
+
+test('a bell is closed at once while it connects to a server that says nothing', async () => {
+  const url = new URL(database.url)
+  const proxy = await startProxy(Number(url.port))
+  open.push(proxy)
+  url.port = String(proxy.port)
+  proxy.swallow()
+  const bell = await bellOf(url.href)
+  const waiter = bell.join(jobs)
+  const rest = isRung(bell, waiter)
+  const begun = performance.now()
+  await bell.close()
+  await rest
+  expect(performance.now() - begun).toBeLessThan(4_000)
+})
+
+test('when nobody waited for a while the connection is closed, and opened again by the next who does', async () => {
+  const { bell, waiter } = await listening(database.url, briskClock)
+  await expect.poll(listeners, { timeout: 10_000 }).toEqual([])
+  expect(bell.listening).toBe(false)
+  waiter.rung = false
+  await isRung(bell, waiter)
+  expect(bell.listening).toBe(true)
+})
