@@ -12,6 +12,7 @@ import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { hintingAfterCommit } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
+import { enqueuingTogether } from './enqueue/together.ts'
 import { chosenHandlers, readApp } from './job/app-options.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
@@ -164,13 +165,14 @@ export function compose<Tx = Transaction>(
     }
   })
   // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
-  const enqueuing: EnqueuePorts = {
+  const arrow: Omit<EnqueuePorts, 'together'> = {
     clock,
     random,
     push: lateDoor(async () => (await opened()).push, events),
     // The store alone: a queue that is away must not keep an intent from being written.
     intents: { record: async (...args) => (await stored()).intents.record(...args) },
   }
+  const enqueuing: EnqueuePorts = { ...arrow, together: enqueuingTogether(arrow) }
 
   const operating = async () => {
     registry.verify()

@@ -31,13 +31,22 @@ export const systemRandom: Random = {
   hex: (bytes) => bytesOf(bytes).toString('hex'),
 }
 
+/** The time of the uuid before, as text: many are made in one millisecond. */
+let written = { ms: -1, text: '' }
+
 /** A uuid (version 7) whose first bits are `wallMs`: new ids lie side by side in an index. */
 export function timeOrderedUuid(random: Random, wallMs: number): string {
-  const time = Math.floor(wallMs).toString(16).padStart(12, '0').slice(-12)
+  const ms = Math.floor(wallMs)
+  if (ms !== written.ms) {
+    const time = ms.toString(16).padStart(12, '0').slice(-12)
+    written = { ms, text: `${time.slice(0, 8)}-${time.slice(8)}-7` }
+  }
   const rest = random.hex(10)
-  const variant = ((Number.parseInt(rest[3] as string, 16) & 0x3) | 0x8).toString(16)
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${rest.slice(0, 3)}-${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
+  const variant = variants[Number.parseInt(rest[3] as string, 16) & 0x3]
+  return `${written.text}${rest.slice(0, 3)}-${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
 }
+
+const variants = '89ab'
 
 /** `ms` moved by up to ± `share` of itself. */
 export function spread(random: Chance, ms: number, share: number): number {

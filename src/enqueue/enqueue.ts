@@ -9,19 +9,21 @@ import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor } from '../store/executor.ts'
-import type { Intents } from '../store/intents.ts'
+import type { IntentRow, Intents } from '../store/intents.ts'
+import { isInTransaction } from '../store/one-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
 import { jitterOf } from './jitter.ts'
-import { intentsOf } from './record.ts'
+import { assertOwnId, intentsOf, rowsThatFit } from './record.ts'
+import type { RecordTogether } from './together.ts'
 
 export interface EnqueuePorts {
   readonly clock: Clock
   readonly random: Random
   readonly push: Push
   readonly intents: Pick<Intents, 'record'>
+  readonly together: RecordTogether
 }
 
-const pageSize = 1_000
 /** Pages on their way at a time: while the store writes one, the next one is hinted. */
 const pagesAway = 2
 
@@ -50,32 +52,40 @@ export async function enqueueInputs(
   refuseUnknown(job, options, ['in', 'at', 'jitter', 'tx', 'id', 'unique'])
   const jitter = jitterOf(ports.random, options.jitter)
   const rows = await intentsOf(ports, job, [...inputs], options)
+  const [first] = rows
+  // Who is in a transaction goes alone: in it, or to be told that it waits for itself (store/one-connection.ts).
+  if (rows.length === 1 && !options.tx && !isInTransaction())
+    return ports.together(job.name, first as IntentRow, jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
   const keys: string[] = new Array(rows.length)
-  const recordPage = async (from: number) => {
-    const page = rows.slice(from, from + pageSize)
+  const recordPage = async (from: number, page: readonly IntentRow[]) => {
     const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
-    const byId = new Map(answers.map((answer) => [answer.id, answer]))
-    for (const [i, { id }] of page.entries()) keys[from + i] = byId.get(id)?.heldBy ?? id
-    const open = answers.filter(({ paused }) => !paused)
-    const hintsOf = (chosen: typeof answers) =>
-      chosen.map(
-        ({ heldBy, waitMs }): Hint => ({ job: job.name, key: heldBy, delayMs: waitMs + jitter(), fresh: true }),
-      )
-    const pushed = await pushOrWait(ports, hintsOf(open.filter(({ added }) => added)), options.tx)
+    const [news, others]: [Hint[], Hint[]] = [[], []]
+    for (const [i, answer] of answers.entries()) {
+      assertOwnId(job.name, answer)
+      keys[from + i] = answer.heldBy
+      if (answer.paused) report.held++
+      else
+        (answer.added ? news : others).push({
+          job: job.name,
+          key: answer.heldBy,
+          delayMs: answer.waitMs + jitter(),
+          fresh: true,
+        })
+    }
+    const pushed = await pushOrWait(ports, news, options.tx)
     // Work that was there before is merged into it, also when its hint was popped already.
-    const again = await pushOrWait(ports, hintsOf(open.filter(({ added }) => !added)), options.tx)
+    const again = others.length > 0 ? await pushOrWait(ports, others, options.tx) : { added: 0, merged: 0, dropped: 0 }
     report.added += pushed.added
     report.merged += pushed.merged + again.added + again.merged
     report.dropped += pushed.dropped + again.dropped
-    report.held += answers.length - open.length
   }
   let at = 0
   const next = async () => {
     while (at < rows.length) {
       const from = at
-      at += pageSize
-      await recordPage(from)
+      at += rowsThatFit(rows, from, (row) => row)
+      await recordPage(from, rows.slice(from, at))
     }
   }
   // In a transaction one after the other: it has one connection.

@@ -8,7 +8,7 @@ import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import { keyCodec } from '../job/key.ts'
-import type { IntentRow } from '../store/intents.ts'
+import type { IntentAnswer, IntentRow } from '../store/intents.ts'
 
 const inputBytesMax = 256 * 1024
 
@@ -30,12 +30,40 @@ export async function intentsOf(
   const inMs = options.in === undefined ? 0 : milliseconds(options.in, '`in`')
   const atMs = options.at === undefined ? null : instant(options.at)
   const uniqueKey = options.unique === undefined ? null : keyCodec('text').encode(options.unique)
-  const rows: IntentRow[] = []
-  for (const input of inputs) {
-    const id = options.id === undefined ? timeOrderedUuid(ports.random, ports.clock.wall()) : job.key.encode(options.id)
-    rows.push({ id, input: await jsonOf(job, input), inMs, atMs, uniqueKey })
+  const idIsNew = options.id === undefined
+  const given = idIsNew ? '' : job.key.encode(options.id)
+  const rows: IntentRow[] = new Array(inputs.length)
+  for (let i = 0; i < inputs.length; i++) {
+    const json = jsonOf(job, inputs[i])
+    const id = idIsNew ? timeOrderedUuid(ports.random, ports.clock.wall()) : given
+    // Most schemas answer at once; an await for each of a million inputs would be most of the time.
+    rows[i] = { id, input: typeof json === 'string' ? json : await json, inMs, atMs, uniqueKey, idIsNew }
   }
   return rows
+}
+
+/** Rows of one statement, at most, and the length of their inputs: what a server is asked to take apart at a time. */
+const page = { rows: 1_000, inputs: 4 * 1024 * 1024 }
+
+/** How many of `items`, from the one at `from` on, fit into one statement. */
+export function rowsThatFit<Item>(items: readonly Item[], from: number, rowOf: (item: Item) => IntentRow): number {
+  const most = Math.min(items.length - from, page.rows)
+  let length = 0
+  for (let count = 0; count < most; count++) {
+    length += rowOf(items[from + count] as Item).input.length
+    if (length > page.inputs) return Math.max(1, count)
+  }
+  return most
+}
+
+/** Throws when the id is that of another job's intent: this one was not stored. */
+export function assertOwnId(job: string, { id, usedBy }: IntentAnswer): void {
+  if (usedBy === null) return
+  throw new RegrowError(
+    'id_in_use',
+    `The id ${id} belongs to an intent of "${usedBy}"`,
+    `Nothing was stored under it for "${job}". An id names one piece of work: give another one, or none.`,
+  )
 }
 
 function instant(at: Date): number {
@@ -44,26 +72,29 @@ function instant(at: Date): number {
 }
 
 /** The input as JSON text, after the schema accepted what will be read back: it is applied again when the intent runs. */
-async function jsonOf(job: Job, input: unknown): Promise<string> {
+function jsonOf(job: Job, input: unknown): string | Promise<string> {
   const json = stringified(job, input)
-  const bytes = Buffer.byteLength(json)
+  // A character has three bytes at most.
+  const bytes = json.length * 3 > inputBytesMax ? Buffer.byteLength(json) : 0
   if (bytes > inputBytesMax)
     throw new RegrowError(
       'input_too_long',
       `An input may have ${inputBytesMax} bytes as JSON, this one of "${job.name}" has ${bytes}`,
       'Store the data in a table or a bucket, and pass its id.',
     )
-  if (unstorable.test(json))
+  if (json.includes('\\u') && unstorable.test(json))
     throw badInput(job, 'holds a NUL character or half of a surrogate pair', 'Postgres cannot store that. Remove it.')
-  const schema = job.input as StandardSchemaV1
-  const { issues } = await schema['~standard'].validate(JSON.parse(json))
-  if (issues)
-    throw badInput(
-      job,
-      `does not fit its schema: ${issues.map(issueText).join('; ')}`,
-      'Mend the input, or the schema. It is stored as JSON: dates, for one, are texts there (z.coerce.date() reads them).',
-    )
-  return json
+  const answer = (job.input as StandardSchemaV1)['~standard'].validate(JSON.parse(json))
+  return 'then' in answer ? answer.then((later) => accepted(job, json, later)) : accepted(job, json, answer)
+}
+
+function accepted(job: Job, json: string, { issues }: StandardSchemaV1.Result<unknown>): string {
+  if (!issues) return json
+  throw badInput(
+    job,
+    `does not fit its schema: ${issues.map(issueText).join('; ')}`,
+    'Mend the input, or the schema. It is stored as JSON: dates, for one, are texts there (z.coerce.date() reads them).',
+  )
 }
 
 /** An escaped NUL or lone surrogate; the backslash before it is not itself escaped. */

@@ -8,6 +8,8 @@ export interface IntentRow {
   readonly inMs: number
   readonly atMs: number | null
   readonly uniqueKey: string | null
+  /** The id was made for this row, so nobody has used it: such rows are written quicker. Defaults to false. */
+  readonly idIsNew?: boolean
 }
 
 export interface IntentAnswer {
@@ -15,12 +17,14 @@ export interface IntentAnswer {
   readonly added: boolean
   /** The intent to hint: this one, or the one that already has its unique key. */
   readonly heldBy: string
+  /** Another job that has an intent of this id: nothing was stored under it. */
+  readonly usedBy: string | null
   readonly paused: boolean
   readonly waitMs: number
 }
 
 export interface Intents {
-  /** Writes intents, in `tx` where one is given. */
+  /** Writes intents, in `tx` where one is given; answers in the order of the rows. */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
   /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */
   finish(ids: readonly string[], tx?: SqlExecutor): Promise<void>

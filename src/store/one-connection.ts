@@ -20,6 +20,12 @@ const holds = (connection: object): boolean => {
   return false
 }
 
+/** True in a transaction of a store that has room for one: who is called there must not wait for others to use it. */
+export function isInTransaction(): boolean {
+  for (let each = held.getStore(); each; each = each.outer) if (each.open) return true
+  return false
+}
+
 /**
  * Lets one transaction at a time use `connection`, and refuses what would wait for the transaction that it is called in.
  * Statements do not stand in that line: they pass all transactions but the one that is open, so beat and settle get their turn.

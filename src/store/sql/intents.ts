@@ -1,39 +1,14 @@
 // Intents in SQL.
-import { RegrowError } from '../../base/errors.ts'
-import type { SqlDatabase, SqlExecutor } from '../executor.ts'
-import type { Intents } from '../intents.ts'
+import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
+import type { IntentAnswer, IntentRow, Intents } from '../intents.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
   return {
     async record(job, intents, tx) {
-      const list = intents.map(
-        ({ id, input, inMs, atMs, uniqueKey }) =>
-          `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
-      )
-      const { rows } = await (tx ?? db).query(texts().recordIntents, [job, `[${list.join(',')}]`])
-      const { paused, at_ms } = rows[0] as { paused: boolean; at_ms: number }
-      const others = JSON.parse((rows[0]?.others as string | null) ?? '[]') as Other[]
-      const stolen = others.find(([, , , otherJob]) => otherJob !== null)
-      if (stolen)
-        throw new RegrowError(
-          'id_in_use',
-          `The id ${stolen[0]} belongs to an intent of "${stolen[3]}"`,
-          `Nothing was stored under it for "${job}". An id names one piece of work: give another one, or none.`,
-        )
-      const byId = new Map(others.map((other) => [other[0], other]))
-      const unseen = intents.flatMap(({ id, uniqueKey }) => {
-        const [, added, heldBy] = byId.get(id) ?? plain(id)
-        return added || heldBy !== id || uniqueKey === null ? [] : [uniqueKey]
-      })
-      const holders =
-        unseen.length > 0 ? await uniqueHolders(tx ?? db, texts(), job, unseen) : new Map<string, string>()
-      return intents.map(({ id, uniqueKey, atMs, inMs }) => {
-        const [, added, heldBy] = byId.get(id) ?? plain(id)
-        // The store's clock has microseconds, and a number of that size no more than these.
-        const waitMs = Math.max(0, atMs === null ? inMs : Math.round((atMs - Number(at_ms)) * 1000) / 1000)
-        return { id, added, heldBy: holders.get(uniqueKey ?? '') ?? heldBy, paused, waitMs }
-      })
+      // In a transaction nothing is tried that may fail: it would take the whole of it along.
+      const quick = tx === undefined && intents.every(({ idIsNew, uniqueKey }) => idIsNew && uniqueKey === null)
+      return (quick && (await recordNew(db, texts(), job, intents))) || recordAny(tx ?? db, texts(), job, intents)
     },
     async finish(ids, tx) {
       await (tx ?? db).query(texts().finishIntents, [JSON.stringify(ids)])
@@ -41,8 +16,73 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
   }
 }
 
+/** U+001E: no JSON text holds it. */
+const divider = '\u001e'
+
+/** Null when one of the ids is taken after all; nothing is written then. */
+async function recordNew(
+  db: SqlExecutor,
+  texts: Statements,
+  job: string,
+  intents: readonly IntentRow[],
+): Promise<IntentAnswer[] | null> {
+  const list = (text: (row: IntentRow) => string) => intents.map(text).join(divider)
+  const times = intents.some(({ inMs, atMs }) => inMs > 0 || atMs !== null)
+    ? [list(({ inMs }) => (inMs > 0 ? String(inMs) : '')), list(({ atMs }) => String(atMs ?? ''))]
+    : [null, null]
+  try {
+    const { rows } = await db.query(texts.recordNewIntents, [
+      job,
+      list(({ id }) => id),
+      list(({ input }) => input),
+      ...times,
+    ])
+    const { paused, at_ms } = rows[0] as unknown as Told
+    return intents.map((row) => answer(row, plain(row.id), paused, at_ms))
+  } catch (error) {
+    if (sqlState(error) === '23505') return null
+    throw error
+  }
+}
+
+async function recordAny(
+  db: SqlExecutor,
+  texts: Statements,
+  job: string,
+  intents: readonly IntentRow[],
+): Promise<IntentAnswer[]> {
+  const list = intents.map(
+    ({ id, input, inMs, atMs, uniqueKey }) =>
+      `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
+  )
+  const { rows } = await db.query(texts.recordIntents, [job, `[${list.join(',')}]`])
+  const { paused, at_ms, others } = rows[0] as unknown as Told
+  const byId = new Map((JSON.parse(others ?? '[]') as Other[]).map((other) => [other[0], other]))
+  const unseen = intents.flatMap(({ id, uniqueKey }) => {
+    const [, added, heldBy] = byId.get(id) ?? plain(id)
+    return added || heldBy !== id || uniqueKey === null ? [] : [uniqueKey]
+  })
+  const holders = unseen.length > 0 ? await uniqueHolders(db, texts, job, unseen) : new Map<string, string>()
+  return intents.map((row) => {
+    const [id, added, heldBy, usedBy] = byId.get(row.id) ?? plain(row.id)
+    return answer(row, [id, added, holders.get(row.uniqueKey ?? '') ?? heldBy, usedBy], paused, at_ms)
+  })
+}
+
+function answer(row: IntentRow, [id, added, heldBy, usedBy]: Other, paused: boolean, nowMs: number): IntentAnswer {
+  // The store's clock has microseconds, and a number of that size no more than these.
+  const waitMs = row.atMs === null ? row.inMs : Math.round((row.atMs - Number(nowMs)) * 1000) / 1000
+  return { id, added, heldBy, usedBy, paused, waitMs: Math.max(0, waitMs) }
+}
+
+interface Told {
+  readonly paused: boolean
+  readonly at_ms: number
+  readonly others?: string | null
+}
+
 /** An intent that was there before, or that has a unique key. */
-type Other = [id: string, added: boolean, heldBy: string, otherJob: string | null]
+type Other = [id: string, added: boolean, heldBy: string, usedBy: string | null]
 
 /** One that is simply new. */
 const plain = (id: string): Other => [id, true, id, null]

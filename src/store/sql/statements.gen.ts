@@ -503,6 +503,21 @@ select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until
     from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key
     where a.id is null or i.unique_key is not null
   )::text as others`,
+  recordNewIntents: `with env as materialized (
+  select regrow.clock() as at
+),
+added as (
+  insert into regrow.intents (id, job, input, run_at, created_at)
+  select x.id::uuid, $1::text, x.input::jsonb,
+    case when x.at_ms is not null then to_timestamp(x.at_ms::float8 / 1000)
+      when x.in_ms is not null then env.at + make_interval(secs => x.in_ms::float8 / 1000) end,
+    env.at
+  from unnest(string_to_array($2::text, chr(30)), string_to_array($3::text, chr(30)),
+    string_to_array($4::text, chr(30), ''), string_to_array($5::text, chr(30), '')) as x(id, input, in_ms, at_ms)
+  cross join env
+)
+select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > (select at from env))) as paused,
+  (select extract(epoch from at) * 1000 from env)::float8 as at_ms`,
   register: `with pulse as (
   update regrow.pulse p
   set grace_until = case when p.beat_at < t.at - t.lease / 2 then t.at + t.lease else p.grace_until end, beat_at = t.at

@@ -29,7 +29,7 @@ export const intentsCases: readonly Case<StoreContext>[] = [
     async run(context) {
       const input = `{"text":"it's \\"quoted\\" \\u0001 Ω👾","list":[1,null,{"a":1.5e300}]}`
       const [answer] = await context.store.intents.record(jobName, [intent(1, { input })])
-      assert.deepEqual(answer, { id: id(1), added: true, heldBy: id(1), paused: false, waitMs: 0 })
+      assert.deepEqual(answer, { id: id(1), added: true, heldBy: id(1), usedBy: null, paused: false, waitMs: 0 })
       const source = intentsOf(context)
       assert.equal(source.finishes, true)
       const found = (await source.check([id(1), id(2)])).pending
@@ -53,6 +53,62 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
       assert.equal(pending.size, 3)
       assert.deepEqual(JSON.parse(pending.get(id(1))?.input ?? ''), { n: 1 })
+    },
+  },
+  {
+    name: 'an id that an intent of another job has is told, and nothing is stored under it; its neighbours are stored',
+    async run(context) {
+      await context.store.intents.record('b', [intent(1)])
+      const answers = await context.store.intents.record(jobName, [intent(2), intent(1), intent(3)])
+      assert.deepEqual(
+        answers.map(({ id, added, usedBy }) => [id, added, usedBy]),
+        [
+          [id(2), true, null],
+          [id(1), false, 'b'],
+          [id(3), true, null],
+        ],
+      )
+      assert.deepEqual([...(await intentsOf(context).check([id(1), id(2), id(3)])).pending.keys()].sort(), [
+        id(2),
+        id(3),
+      ])
+      assert.equal((await intentsOf(context, 'b').check([id(1)])).pending.size, 1)
+    },
+  },
+  {
+    name: 'ids that are said to be new are recorded with their inputs and times, and are not believed when one is taken',
+    async run(context) {
+      const fresh = (n: number, how: Partial<IntentRow> = {}) => intent(n, { idIsNew: true, ...how })
+      const [now] = await context.query('select extract(epoch from regrow.clock())::float8 * 1000 as ms')
+      const input = `{"text":"it's\\n\\"quoted\\" {,} \\u001e \\\\ Ω👾","list":[1,null,{"a":1.5e300}]}`
+      const first = await context.store.intents.record(jobName, [
+        fresh(3, { input }),
+        fresh(1, { inMs: 60_000 }),
+        fresh(2, { atMs: Number(now?.ms) + 30_000, input: 'null' }),
+      ])
+      assert.deepEqual(
+        first.map(({ id, added, heldBy, usedBy, paused }) => [id, added, heldBy, usedBy, paused]),
+        [3, 1, 2].map((n) => [id(n), true, id(n), null, false]),
+      )
+      const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
+      assert.deepEqual(JSON.parse(pending.get(id(3))?.input ?? ''), JSON.parse(input))
+      assert.equal(pending.get(id(2))?.input, 'null')
+      const waits = [1, 2, 3].map((n) => pending.get(id(n))?.waitMs ?? 0)
+      assert.ok(
+        waits.every((ms, i) => Math.abs(ms - ([60_000, 30_000, 0][i] as number)) < 5_000),
+        String(waits),
+      )
+      await context.store.intents.record('b', [fresh(4)])
+      const second = await context.store.intents.record(jobName, [fresh(1, { input: '"other"' }), fresh(4), fresh(5)])
+      assert.deepEqual(
+        second.map(({ added, heldBy, usedBy }) => [added, heldBy, usedBy]),
+        [
+          [false, id(1), null],
+          [false, id(4), 'b'],
+          [true, id(5), null],
+        ],
+      )
+      assert.deepEqual(JSON.parse((await intentsOf(context).check([id(1)])).pending.get(id(1))?.input ?? ''), { n: 1 })
     },
   },
   {
@@ -117,6 +173,8 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       await context.store.pauses.pause(jobName, 'a reason', 'somebody', null)
       const [answer] = await context.store.intents.record(jobName, [intent(1)])
       assert.deepEqual([answer?.added, answer?.paused], [true, true])
+      const [quick] = await context.store.intents.record(jobName, [intent(3, { idIsNew: true })])
+      assert.deepEqual([quick?.added, quick?.paused], [true, true])
       assert.equal((await context.store.intents.record('b', [intent(2)]))[0]?.paused, false)
       assert.equal((await intentsOf(context).check([id(1)])).pending.size, 1)
     },

@@ -76,6 +76,8 @@ const intents = fc.uniqueArray(
     /** Relative to now; null: none. */
     atIn: fc.constantFrom(null, null, -1_000, 20_000),
     uniqueKey: fc.constantFrom(null, null, 'u', 'U'),
+    /** Said also of ids that are taken: the store has to notice. */
+    idIsNew: fc.boolean(),
   }),
   { minLength: 1, maxLength: 3, selector: ({ id }) => id },
 )

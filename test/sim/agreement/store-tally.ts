@@ -6,7 +6,7 @@ export const rareAnswers = [
   ...['taken', 'live', 'later', 'quarantined', 'suspect', 'gone'],
   ...['freed: crashed', 'freed: alone', 'freed: waited', 'freed for good', 'pardoned', 'given back'],
   ...['dropped', 'row', 'kept', 'not quarantined'],
-  ...['recorded', 'merged', 'failed: id_in_use', 'failed: taken_back'],
+  ...['recorded', 'merged', 'id in use', 'failed: taken_back'],
   ...['turn', 'turn of a paused job', 'ramped turn', 'healed', 'pause is over'],
   ...['page', 'page that left rows out', 'renewed', 'check of a paused job'],
 ] as const
@@ -51,11 +51,11 @@ const healedWords = ({ tookMs, epoch }: Fields) => (tookMs !== undefined && epoc
 
 function itemWords(item: unknown): string[] {
   if (typeof item !== 'object' || item === null) return []
-  const { verdict, heldBy, added, scanned, rows, paused, pending } = item as Fields
+  const { verdict, heldBy, usedBy, added, scanned, rows, paused, pending } = item as Fields
   return [
     ...(typeof verdict === 'string' ? [verdict] : []),
     ...healedWords(item as Fields),
-    ...(heldBy === undefined ? [] : [added ? 'recorded' : 'merged']),
+    ...(heldBy === undefined ? [] : [usedBy ? 'id in use' : added ? 'recorded' : 'merged']),
     ...(scanned === undefined
       ? []
       : ['page', ...(Number(scanned) > list(rows).length ? ['page that left rows out'] : [])]),

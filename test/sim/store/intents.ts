@@ -1,5 +1,4 @@
 // Intents of the model: written once per id and once per unique key, however often the write is repeated.
-import { RegrowError } from '../../../src/base/errors.ts'
 import type { IntentAnswer, IntentRow, Intents } from '../../../src/store/intents.ts'
 import { sessionOf } from './app-tx.ts'
 import { jsonbText } from './jsonb.ts'
@@ -13,18 +12,8 @@ const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqueKey}`
 /** The intents port. */
 export function simIntents(schema: Schema): Intents {
   return {
-    record: async (job, rows, tx) => {
-      const { answers, stolen } = await schema.engine.run('intents.record', tx && sessionOf(tx), (session) =>
-        record(schema, session, job, rows),
-      )
-      if (stolen)
-        throw new RegrowError(
-          'id_in_use',
-          `The id ${stolen.id} belongs to an intent of "${stolen.job}"`,
-          `Nothing was stored under it for "${job}".`,
-        )
-      return answers
-    },
+    record: (job, rows, tx) =>
+      schema.engine.run('intents.record', tx && sessionOf(tx), (session) => record(schema, session, job, rows)),
     finish: (ids, tx) =>
       schema.engine.run('intents.finish', tx && sessionOf(tx), function* (session) {
         for (const id of [...ids].map(uuidOf).sort(byBytes)) yield* removeIntent(schema, session, id)
@@ -32,28 +21,25 @@ export function simIntents(schema: Schema): Intents {
   }
 }
 
-interface Recorded {
-  readonly answers: IntentAnswer[]
-  readonly stolen: { readonly id: string; readonly job: string } | undefined
-}
-
-function* record(schema: Schema, session: Session, job: string, given: readonly IntentRow[]): Statement<Recorded> {
+function* record(
+  schema: Schema,
+  session: Session,
+  job: string,
+  given: readonly IntentRow[],
+): Statement<IntentAnswer[]> {
   const at = schema.now()
   const rows = given.map((row) => ({ ...row, id: uuidOf(row.id) }))
   const added = new Set<string>()
   for (const row of [...rows].sort(byUniqueKeyThenId))
     if (yield* insert(schema, session, job, row, at)) added.add(row.id)
   const paused = schema.isPaused(job, at)
-  const answers = rows.map(({ id, uniqueKey, atMs, inMs }): IntentAnswer => {
+  return rows.map(({ id, uniqueKey, atMs, inMs }): IntentAnswer => {
     const holder = uniqueKey === null ? undefined : session.get(schema.uniqueKeys, uniqueId(job, uniqueKey))
-    const waitMs = atMs === null ? inMs : since(instant(atMs), at)
-    return { id, added: added.has(id), heldBy: holder?.id ?? id, paused, waitMs: Math.max(0, waitMs) }
+    const there = session.get(schema.intents, id)
+    const usedBy = there && there.job !== job ? there.job : null
+    const waitMs = Math.max(0, atMs === null ? inMs : since(instant(atMs), at))
+    return { id, added: added.has(id), heldBy: holder?.id ?? id, usedBy, paused, waitMs }
   })
-  const stolen = rows.flatMap(({ id }) => {
-    const row = session.get(schema.intents, id)
-    return row && row.job !== job ? [row] : []
-  })[0]
-  return { answers, stolen }
 }
 
 /** Writers of the same unique keys wait for each other in one direction (M30); those without one come last. */
