@@ -13,7 +13,7 @@ import type { IntentRow, Intents } from '../store/intents.ts'
 import { isInTransaction } from '../store/one-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
 import { jitterOf } from './jitter.ts'
-import { assertOwnId, intentsOf, rowsThatFit } from './record.ts'
+import { idInUse, intentsOf, rowsThatFit } from './record.ts'
 import type { RecordTogether } from './together.ts'
 
 export interface EnqueuePorts {
@@ -62,7 +62,7 @@ export async function enqueueInputs(
     const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
     const [news, others]: [Hint[], Hint[]] = [[], []]
     for (const [i, answer] of answers.entries()) {
-      assertOwnId(job.name, answer)
+      if (answer.usedBy !== null) throw idInUse(job.name, answer.id, answer.usedBy)
       keys[from + i] = answer.heldBy
       if (answer.paused) report.held++
       else

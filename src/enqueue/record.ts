@@ -8,7 +8,7 @@ import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import { keyCodec } from '../job/key.ts'
-import type { IntentAnswer, IntentRow } from '../store/intents.ts'
+import type { IntentRow } from '../store/intents.ts'
 
 const inputBytesMax = 256 * 1024
 
@@ -56,15 +56,13 @@ export function rowsThatFit<Item>(items: readonly Item[], from: number, rowOf: (
   return most
 }
 
-/** Throws when the id is that of another job's intent: this one was not stored. */
-export function assertOwnId(job: string, { id, usedBy }: IntentAnswer): void {
-  if (usedBy === null) return
-  throw new RegrowError(
+/** The id is that of another job's intent, and this one was not stored. */
+export const idInUse = (job: string, id: string, usedBy: string): RegrowError =>
+  new RegrowError(
     'id_in_use',
     `The id ${id} belongs to an intent of "${usedBy}"`,
     `Nothing was stored under it for "${job}". An id names one piece of work: give another one, or none.`,
   )
-}
 
 function instant(at: Date): number {
   if (at instanceof Date && !Number.isNaN(at.getTime())) return at.getTime()

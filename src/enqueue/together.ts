@@ -7,7 +7,7 @@ import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import { sqlState } from '../store/executor.ts'
 import type { IntentAnswer, IntentRow, Intents } from '../store/intents.ts'
-import { assertOwnId, rowsThatFit } from './record.ts'
+import { idInUse, rowsThatFit } from './record.ts'
 
 /** Records one intent and hints it; `jitterMs` is added to the time that the row says. */
 export type RecordTogether = (job: string, row: IntentRow, jitterMs: number) => Promise<EnqueueReport>
@@ -114,14 +114,9 @@ class Line {
     const open: [Caller, IntentAnswer, Hint][] = []
     for (const [i, caller] of part.entries()) {
       const answer = answers[i] as IntentAnswer
-      try {
-        assertOwnId(this.#job, answer)
-      } catch (error) {
-        caller.reject(error)
-        continue
-      }
       const delayMs = answer.waitMs + caller.jitterMs
-      if (answer.paused) caller.resolve(report(answer, 'held'))
+      if (answer.usedBy !== null) caller.reject(idInUse(this.#job, answer.id, answer.usedBy))
+      else if (answer.paused) caller.resolve(report(answer, 'held'))
       else open.push([caller, answer, { job: this.#job, key: answer.heldBy, delayMs, fresh: true }])
     }
     try {
@@ -152,5 +147,8 @@ const report = (answer: IntentAnswer, word: 'added' | 'merged' | 'dropped' | 'he
   keys: [answer.heldBy],
 })
 
-/** M36: data that the store cannot hold, a constraint or trigger that refuses it, a limit of the server or of its time. */
-const isRowsFault = (error: unknown) => /^(22|23|54|P0)|^57014$/.test(sqlState(error) ?? '')
+/**
+ * M36: data that the store cannot hold, a constraint or trigger that refuses it, a limit of the server or of its time; and a
+ * deadlock that came again and again: a row alone has none.
+ */
+const isRowsFault = (error: unknown) => /^(22|23|40|54|P0)|^57014$/.test(sqlState(error) ?? '')
