@@ -5,6 +5,8 @@ export interface PostgresOptions {
   settings?: Record<string, string | number | boolean>
   /** True lets REGROW_TEST_POSTGRES_URL name a server instead, which then cannot be stopped. Defaults to false. */
   shared?: boolean
+  /** The primary that it follows, which is restarted for it; `select pg_promote()` ends that. Defaults to none. */
+  standbyOf?: PostgresServer
 }
 
 export interface PostgresServer {

@@ -2,7 +2,7 @@
 // after a kill -9 of the tests. A shared server may instead be named by REGROW_TEST_POSTGRES_URL.
 
 import { execFile } from 'node:child_process'
-import { appendFileSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -19,18 +19,20 @@ const run = promisify(execFile)
 const STOP_SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' }
 
 /** See index.d.mts. */
-export async function startPostgres({ settings = {}, shared = false } = {}) {
+export async function startPostgres({ settings = {}, shared = false, standbyOf } = {}) {
   const named = process.env.REGROW_TEST_POSTGRES_URL
   if (shared && named) return namedPostgres(named)
 
   const found = await find(postgresNeed)
+  if (standbyOf && found.kind === 'docker')
+    throw new Error('A standby needs Postgres on this machine, not in a container.')
   // Between looking for a free port and listening on it another process may take it.
   for (let tries = 1; ; tries++) {
     const port = await freePort()
     const made =
       found.kind === 'docker'
         ? inDocker(found.image, port, settings)
-        : await onThisMachine(found.folder, port, settings)
+        : await onThisMachine(found.folder, port, settings, standbyOf)
     const server = postgresServer(made, port)
     try {
       await server.start()
@@ -43,11 +45,17 @@ export async function startPostgres({ settings = {}, shared = false } = {}) {
   }
 }
 
-async function onThisMachine(folder, port, settings) {
+async function onThisMachine(folder, port, settings, primary) {
   const home = serverFolder('pg')
   const dataDir = join(home, 'data')
-  await initdb(folder, dataDir)
-  const all = { listen_addresses: '127.0.0.1', port, unix_socket_directories: home, ...settings }
+  await (primary ? copyOf(primary, dataDir) : initdb(folder, dataDir))
+  const all = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: home,
+    ...(primary ? { primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres` } : {}),
+    ...settings,
+  }
   appendFileSync(
     join(dataDir, 'postgresql.conf'),
     Object.entries(all)
@@ -68,6 +76,17 @@ async function onThisMachine(folder, port, settings) {
       forget('folder', home)
     },
   }
+}
+
+/** A primary that stands still is copied by copying its files; from there on the standby follows it by itself. */
+async function copyOf(primary, dataDir) {
+  await primary.stop()
+  await run('cp', ['-a', primary.dataDir, dataDir])
+  await primary.start()
+  const signal = join(dataDir, 'standby.signal')
+  writeFileSync(signal, '')
+  const { uid, gid } = statSync(dataDir)
+  chownSync(signal, uid, gid)
 }
 
 async function initdb(folder, dataDir) {
