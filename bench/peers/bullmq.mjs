@@ -3,6 +3,7 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { dataOf, idle, waitsOf, watch } from '../sides/timing.ts'
 
 const task = JSON.parse(process.argv[2])
 const { jobs, settings = {} } = task
@@ -16,18 +17,6 @@ const figures = await measures[task.measure]()
 console.log(JSON.stringify(figures))
 process.exit(0)
 
-/** What a row's id or an input becomes as a job. */
-function jobOf(n) {
-  if (task.data === 'uuid') return { id: uuid(n) }
-  if (task.data === 'input') return { to: `user-${n}@example.org`, subject: 'Welcome' }
-  return { id: n }
-}
-
-function uuid(n) {
-  const hex = n.toString(16).padStart(12, '0')
-  return `018f0000-0000-7000-8000-${hex}`
-}
-
 async function fill(count = jobs) {
   let at = 0
   const add = async () => {
@@ -35,7 +24,8 @@ async function fill(count = jobs) {
       const from = at
       at += chunk
       const page = []
-      for (let n = from; n < Math.min(count, from + chunk); n++) page.push({ name: 'row', data: jobOf(n + 1) })
+      for (let n = from; n < Math.min(count, from + chunk); n++)
+        page.push({ name: 'row', data: dataOf(n + 1, task.data) })
       await queue.addBulk(page)
     }
   }
@@ -46,23 +36,12 @@ async function bulk() {
   await queue.waitUntilReady()
   await fill(Math.min(jobs, 5_000))
   await admin.flushall()
-  const stop = watch()
+  const stop = watch(jobs)
   await fill()
   const took = stop()
   const counts = await queue.getJobCounts('waiting')
   if (counts.waiting !== jobs) throw new Error(`${counts.waiting} of ${jobs} jobs wait`)
   return took
-}
-
-/** Seconds, jobs per second, and processor microseconds of this process per job. */
-function watch() {
-  const start = performance.now()
-  const cpu = process.cpuUsage()
-  return () => {
-    const seconds = (performance.now() - start) / 1000
-    const { user, system } = process.cpuUsage(cpu)
-    return { seconds, perSecond: jobs / seconds, cpuPerJob: (user + system) / jobs }
-  }
 }
 
 async function bytes() {
@@ -127,7 +106,7 @@ async function drain() {
   let left = jobs
   let resolve
   const drained = new Promise((each) => (resolve = each))
-  const stop = watch()
+  const stop = watch(jobs)
   const worker = new Worker('bench', handle, {
     connection: connect(),
     concurrency,
@@ -157,15 +136,12 @@ async function pickup() {
   await worker.waitUntilReady()
   const waits = []
   for (let n = 0; n < jobs; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 8))
+    await idle()
     const begun = new Promise((resolve) => (started = resolve))
     const sent = performance.now()
-    await queue.add('row', jobOf(n + 1))
+    await queue.add('row', dataOf(n + 1, task.data))
     waits.push((await begun) - sent)
   }
   await worker.close()
-  waits.splice(0, Math.ceil(jobs / 10))
-  waits.sort((a, b) => a - b)
-  const at = (share) => waits[Math.floor(share * (waits.length - 1))]
-  return { p50: at(0.5), p95: at(0.95) }
+  return waitsOf(waits)
 }

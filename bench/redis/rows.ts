@@ -1,28 +1,5 @@
 // The rows of the comparison, in the order in which they are measured: what regrow does, and what BullMQ does for the same.
-import type { Baseline, RowKind } from './figures.ts'
-import type { Task } from './task.ts'
-
-/** A side's measure and the figure of it that counts. */
-export interface Measure {
-  readonly task: Task
-  readonly figure: 'perSecond' | 'p50' | 'bytes' | 'seconds'
-}
-
-export interface RowSpec extends RowKind {
-  readonly title: string
-  /** Shown beside the row: nobody shall take the fastest one for the default. */
-  readonly guard: 'claim' | 'none' | '–'
-  readonly regrow: Measure
-  /** By name; empty: the mark is a value. */
-  readonly peers: Readonly<Record<string, Measure>>
-  /** The raw limit that is shown beside it, by its name in sides/limits.ts. */
-  readonly limit: string | null
-  /** What the peer is known to reach; it decides whether the run is valid. */
-  readonly baseline?: Baseline
-}
-
-/** Rows that are measured together, pair by pair: what two of them have in common is measured once per pair. */
-export type Scene = readonly RowSpec[]
+import { type Measure, perSecond, type RowSpec, type Scene } from '../compare/row.ts'
 
 const million = 1_000_000
 
@@ -55,10 +32,8 @@ export function scenes(quick: boolean): readonly Scene[] {
   ]
 }
 
-const perSecond = (task: Task): Measure => ({ task, figure: 'perSecond' })
-
 function bulk(jobs: number): Scene {
-  const shared = { unit: 'jobs/s', better: 'higher', guard: '–' } as const
+  const shared = { unit: 'jobs/s', better: 'higher', guard: '–', jobs } as const
   const [keys, inputs] = [
     { measure: 'bulk', jobs },
     { measure: 'bulk', jobs, data: 'input' },
@@ -72,7 +47,7 @@ function bulk(jobs: number): Scene {
       regrow: perSecond(keys),
       peers: { bullmq: perSecond({ ...keys, settings: sizes.bullmq.bulk }) },
       limit: 'redisPush',
-      baseline: { what: 'BullMQ bulk', unit: 'jobs/s', better: 'higher', value: 29_000 },
+      baselines: { bullmq: { what: 'BullMQ bulk', unit: 'jobs/s', better: 'higher', value: 29_000 } },
     },
     {
       ...shared,
@@ -96,10 +71,11 @@ function drainNone({ own, peers }: { own: number; peers: number }): Scene {
       better: 'higher',
       guard: 'none',
       mark: 5,
+      jobs: own,
       regrow: perSecond({ measure: 'drain', jobs: own, guard: 'none', settings: sizes.regrow.none }),
       peers: { bullmq: perSecond({ measure: 'drain', jobs: peers, settings: sizes.bullmq.none }) },
       limit: 'postgresCheck',
-      baseline: { what: 'BullMQ drain', unit: 'jobs/s', better: 'higher', value: 11_000 },
+      baselines: { bullmq: { what: 'BullMQ drain', unit: 'jobs/s', better: 'higher', value: 11_000 } },
     },
   ]
 }
@@ -115,6 +91,7 @@ function drainClaim({ many, one }: { many: number; one: number }): Scene {
       id: 'redis.drain.claim.many',
       title: 'drain, rows marked done by handleMany',
       mark: 3,
+      jobs: many,
       regrow: perSecond({ measure: 'drain', jobs: many, update: 'many', settings: sizes.regrow.many }),
       // Jobs that wait for each other and share a statement are the quickest that handlers of single jobs can do.
       peers: { bullmq: peer, 'bullmq, gathered': gathered },
@@ -125,6 +102,7 @@ function drainClaim({ many, one }: { many: number; one: number }): Scene {
       id: 'redis.drain.claim',
       title: 'drain, each handler marks its row through ctx.tx',
       mark: 1.3,
+      jobs: one,
       regrow: perSecond({ ...each, settings: sizes.regrow.one }),
       peers: { bullmq: peer },
       limit: 'postgresUpdateOne',
@@ -140,10 +118,11 @@ function pickup(jobs: number): Scene {
     better: 'lower',
     guard,
     mark,
+    jobs,
     regrow: { task: { measure: 'pickup', jobs, guard }, figure: 'p50' },
     peers: { bullmq: { task: { measure: 'pickup', jobs }, figure: 'p50' } },
     limit: 'redisRoundTrip',
-    baseline: { what: 'BullMQ pick-up p50', unit: 'ms', better: 'lower', value: 0.77 },
+    baselines: { bullmq: { what: 'BullMQ pick-up p50', unit: 'ms', better: 'lower', value: 0.77 } },
   })
   return [row('none', 0.6), row('claim', 2)]
 }
@@ -160,6 +139,7 @@ function bytes(jobs: number): Scene {
       better: 'lower',
       guard: '–',
       mark,
+      jobs,
       regrow,
       peers,
       limit: null,
@@ -177,14 +157,17 @@ function rebuild(jobs: number): Scene {
       better: 'lower',
       guard: 'claim',
       mark: 0.12,
+      jobs,
       regrow: { task: { measure: 'rebuild', jobs }, figure: 'seconds' },
       peers: { bullmq: { task: { measure: 'bulk', jobs, settings: sizes.bullmq.bulk }, figure: 'seconds' } },
       limit: 'redisPush',
-      baseline: {
-        what: `BullMQ addBulk of ${jobs.toLocaleString('en')}`,
-        unit: 's',
-        better: 'lower',
-        value: (30 * jobs) / million,
+      baselines: {
+        bullmq: {
+          what: `BullMQ addBulk of ${jobs.toLocaleString('en')}`,
+          unit: 's',
+          better: 'lower',
+          value: (30 * jobs) / million,
+        },
       },
     },
   ]
@@ -199,6 +182,7 @@ function recover(jobs: number): Scene {
       better: 'lower',
       guard: 'claim',
       mark: 1.5,
+      jobs,
       regrow: { task: { measure: 'recover', jobs }, figure: 'seconds' },
       peers: {},
       limit: null,

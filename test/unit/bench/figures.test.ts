@@ -1,6 +1,6 @@
-// The arithmetic behind `npm run bench -- redis`: what becomes of pairs, and when a run says nothing.
+// The arithmetic behind `npm run bench -- redis` and `-- postgres`: what becomes of pairs, and when a run says nothing.
 import { expect, test } from 'vitest'
-import { best, median, type RowKind, rowOf, shown, tooSlow } from '../../../bench/redis/figures.ts'
+import { best, median, type RowKind, rowOf, shown, tooSlow } from '../../../bench/compare/figures.ts'
 
 const speed: RowKind = { id: 'redis.bulk', unit: 'jobs/s', better: 'higher', mark: 10 }
 const wait: RowKind = { id: 'redis.pickup.none', unit: 'ms', better: 'lower', mark: 0.6 }
@@ -28,6 +28,7 @@ test('a row is its pair in the middle, by the ratio within each pair', () => {
     regrow: 480,
     peers: { bullmq: 40 },
     ratio: 12,
+    ratios: { bullmq: 12 },
     range: [10, 15],
     mark: 10,
     met: true,
@@ -49,6 +50,15 @@ test('a mark is met from its value on, upwards or downwards', () => {
   const met = (kind: RowKind, regrow: number) => rowOf(kind, [{ regrow, peers: { bullmq: 1 } }]).met
   expect([met(speed, 9.9), met(speed, 10), met(speed, 11)]).toEqual([false, true, true])
   expect([met(wait, 0.5), met(wait, 0.6), met(wait, 0.61)]).toEqual([true, true, false])
+})
+
+test('a peer each has its own mark and ratio, and both marks have to be met', () => {
+  const kind: RowKind = { ...speed, mark: { 'pg-boss': 2, 'graphile-worker': 1.5 } }
+  const row = (boss: number, graphile: number) =>
+    rowOf(kind, [{ regrow: 60, peers: { 'pg-boss': boss, 'graphile-worker': graphile } }])
+  expect(row(30, 40)).toMatchObject({ ratio: 1.5, ratios: { 'pg-boss': 2, 'graphile-worker': 1.5 }, met: true })
+  expect(row(31, 40).met).toBe(false)
+  expect(row(30, 41).met).toBe(false)
 })
 
 test('a row without a peer has no ratio, and its mark is a value', () => {

@@ -5,15 +5,18 @@ import { npm } from '../../scripts/npm.mjs'
 
 const folder = fileURLToPath(new URL('../peers/', import.meta.url))
 
-/** Versions of the peers' packages, as they are installed; fetches them first where they are missing or others. */
-export async function peers(say: (line: string) => void): Promise<Readonly<Record<string, string>>> {
+/** Versions of some of the peers' packages, as they are installed; fetches all first where one is missing or another. */
+export async function peers(
+  say: (line: string) => void,
+  used: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
   const wanted: Record<string, string> = JSON.parse(readFileSync(`${folder}package.json`, 'utf8')).dependencies
   const names = Object.keys(wanted)
   if (names.some((name) => installed(name) !== wanted[name])) {
     say(`fetching ${names.map((name) => `${name} ${wanted[name]}`).join(', ')} from the npm registry into bench/peers/`)
     await npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder })
   }
-  return Object.fromEntries(names.map((name) => [name, installed(name) ?? 'missing']))
+  return Object.fromEntries(used.map((name) => [name, installed(name) ?? 'missing']))
 }
 
 function installed(name: string): string | undefined {

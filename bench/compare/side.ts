@@ -6,20 +6,25 @@ import type { Figures, Places, Task } from './task.ts'
 
 /** The programs that measure; those of peers live where their packages are. */
 const programs = {
-  regrow: fileURLToPath(new URL('./sides/regrow.ts', import.meta.url)),
-  limits: fileURLToPath(new URL('./sides/limits.ts', import.meta.url)),
-  bullmq: fileURLToPath(new URL('../peers/bullmq.mjs', import.meta.url)),
+  regrow: '../sides/regrow.ts',
+  limits: '../sides/limits.ts',
+  bullmq: '../peers/bullmq.mjs',
+  'pg-boss': '../peers/pgboss.mjs',
+  'graphile-worker': '../peers/graphile.mjs',
 }
 
 export type Side = keyof typeof programs
+
+/** The side of a peer as rows name it: "bullmq, gathered" is another way of bullmq. */
+export const sideOf = (peer: string) => peer.split(',')[0] as Side
 
 /** Longer than the slowest measure on a slow machine. */
 const patienceMs = 240_000
 
 /** Answers the figures, or rejects with what the process wrote to stderr. */
-export function measure(node: string, side: Side, task: Task & Places): Promise<Figures> {
+export function measure<Answer = Figures>(node: string, side: Side, task: Task & Places): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [programs[side], JSON.stringify(task)], {
+    const child = spawn(node, [fileURLToPath(new URL(programs[side], import.meta.url)), JSON.stringify(task)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_ENV: 'development', NODE_NO_WARNINGS: '1' },
     })

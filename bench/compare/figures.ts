@@ -12,8 +12,8 @@ export interface RowKind {
   readonly unit: string
   /** Which of two values is the better one. */
   readonly better: 'higher' | 'lower'
-  /** What is to be reached: a ratio to the best peer, or where there is no peer a value. */
-  readonly mark: number
+  /** What is to be reached: a ratio to each peer, by peer where they differ; or where there is no peer a value. */
+  readonly mark: number | Readonly<Record<string, number>>
 }
 
 /** One row of the result, as `--json` prints it. */
@@ -23,16 +23,19 @@ export interface Row {
   /** Of the pair in the middle, so that `ratio` is exactly regrow ÷ the best of `peers`. */
   readonly regrow: number
   readonly peers: Readonly<Record<string, number>>
-  /** The median of the paired ratios; null where there is no peer. */
+  /** The median of the paired ratios to the best peer; null where there is no peer. */
   readonly ratio: number | null
+  /** The ratio to each of `peers`. */
+  readonly ratios: Readonly<Record<string, number>>
   /** The lowest and the highest of the paired ratios; where there is no peer, of the values. */
   readonly range: readonly [number, number]
-  /** A ratio, or where there is no peer a value. */
-  readonly mark: number
+  /** Ratios, or where there is no peer a value. */
+  readonly mark: RowKind['mark']
+  /** Whether the mark of each peer is. */
   readonly met: boolean
 }
 
-/** What BullMQ is known to do on two cores; a run in which it stays far below was disturbed, and says nothing. */
+/** What a peer is known to do on two cores; a run in which it stays far below was disturbed, and says nothing. */
 export interface Baseline {
   readonly what: string
   readonly unit: string
@@ -65,8 +68,13 @@ export function rowOf({ id, unit, better, mark }: RowKind, pairs: readonly Pair[
   const middle = median(by)
   const { regrow, peers } = compared.find((each) => each.by === middle) as Pair
   const range = [Math.min(...by), Math.max(...by)] as const
-  const met = better === 'higher' ? middle >= mark : middle <= mark
-  return { id, unit, regrow, peers, ratio: peerless ? null : middle, range, mark, met }
+  const ratios = Object.fromEntries(Object.entries(peers).map(([name, value]) => [name, regrow / value]))
+  const reached = (value: number, least: number) => (better === 'higher' ? value >= least : value <= least)
+  const met =
+    typeof mark === 'number'
+      ? reached(middle, mark)
+      : Object.entries(mark).every(([name, least]) => reached(ratios[name] ?? Number.NaN, least))
+  return { id, unit, regrow, peers, ratio: peerless ? null : middle, ratios, range, mark, met }
 }
 
 /** Why a run is not valid, in words; null when the peer did what it is known to do. */

@@ -1,29 +1,17 @@
-// What the servers themselves can do, with nothing of regrow or BullMQ in between: the ceiling beside each row.
+// What the servers themselves can do, with nothing of regrow or a peer in between: the ceiling beside each row.
 // The task comes as JSON in the first argument, the figures leave as JSON on stdout.
 import { connect } from 'node:net'
 import { createClient } from '@redis/client'
 import pg from 'pg'
-import type { Figures, Places, Task } from '../task.ts'
+import type { Figures, Places, Task } from '../compare/task.ts'
+import { inputOf, percentile, uuidOf } from './timing.ts'
 
 const task: Task & Places = JSON.parse(process.argv[2] as string)
 const { jobs } = task
-const redis = createClient({ url: task.redis })
 const db = new pg.Pool({ connectionString: task.postgres, max: 4 })
-await redis.connect()
-
-/** One call per thousand ids, made of three batched commands. */
-const pushScript = `
-local known = redis.call('SMISMEMBER', KEYS[1], unpack(ARGV))
-local added = redis.call('SADD', KEYS[1], unpack(ARGV))
-redis.call('RPUSH', KEYS[2], unpack(ARGV))
-return added`
-
-const pushHash = await redis.scriptLoad(pushScript)
 
 const figures: Figures = {
-  redisPush: await sent(1_000, (ids) => ['EVALSHA', pushHash, '2', 'set', 'list', ...ids], ':'),
-  redisPop: await sent(500, () => ['LPOP', 'list', '500'], '*'),
-  redisRoundTrip: await roundTrip(),
+  ...(task.redis ? await ofRedis(task.redis) : await ofQueueTable()),
   postgresCheck: await rate(500, 2, (ids) =>
     db.query(`select id from rows where state = 'pending' and id = any($1::text::bigint[])`, [`{${ids.join(',')}}`]),
   ),
@@ -35,6 +23,41 @@ const figures: Figures = {
 }
 console.log(JSON.stringify(figures))
 process.exit(0)
+
+async function ofRedis(url: string): Promise<Figures> {
+  const redis = createClient({ url })
+  await redis.connect()
+  // One call per thousand ids, made of three batched commands.
+  const pushHash = await redis.scriptLoad(`
+local known = redis.call('SMISMEMBER', KEYS[1], unpack(ARGV))
+local added = redis.call('SADD', KEYS[1], unpack(ARGV))
+redis.call('RPUSH', KEYS[2], unpack(ARGV))
+return added`)
+  return {
+    redisPush: await sent(url, 1_000, (ids) => ['EVALSHA', pushHash, '2', 'set', 'list', ...ids], ':'),
+    redisPop: await sent(url, 500, () => ['LPOP', 'list', '500'], '*'),
+    redisRoundTrip: await roundTrip(() => redis.ping()),
+  }
+}
+
+/** A bare queue: an UNLOGGED table of short keys with one index, filled and emptied by statements of thousands. */
+async function ofQueueTable(): Promise<Figures> {
+  await db.query(`create unlogged table bare (key text collate "C" primary key)`)
+  const push = `insert into bare select key from unnest($1::text[]) key order by key on conflict do nothing`
+  const pop = `delete from bare where key in
+    (select key from bare where key > $1 order by key limit 1000 for update skip locked) returning key`
+  const postgresPush = await rate(5_000, 2, (ids) => db.query({ name: 'push', text: push, values: [ids] }))
+  let last = ''
+  const postgresPop = await rate(1_000, 1, async () => {
+    const { rows } = await db.query({ name: 'pop', text: pop, values: [last] })
+    last =
+      rows
+        .map(({ key }) => key as string)
+        .sort()
+        .at(-1) ?? last
+  })
+  return { postgresPush, postgresPop, postgresRoundTrip: await roundTrip(() => db.query('select 1')) }
+}
 
 /** Ids per second, in calls of `size` ids, so many of them under way at a time. */
 async function rate(size: number, abreast: number, call: (ids: string[]) => Promise<unknown>): Promise<number> {
@@ -52,12 +75,17 @@ async function rate(size: number, abreast: number, call: (ids: string[]) => Prom
 }
 
 /** Ids per second of commands that were encoded before and are sent in one go: no client has a part in it. */
-async function sent(size: number, command: (ids: string[]) => string[], reply: ':' | '*'): Promise<number> {
+async function sent(
+  url: string,
+  size: number,
+  command: (ids: string[]) => string[],
+  reply: ':' | '*',
+): Promise<number> {
   const encoded = Array.from({ length: Math.ceil(jobs / size) }, (_, page) => {
     const words = command(Array.from({ length: size }, (_, n) => String(page * size + n + 1)))
     return Buffer.from(`*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`)
   })
-  const { hostname, port } = new URL(task.redis)
+  const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   await new Promise((resolve) => socket.once('connect', resolve))
   let left = encoded.length
@@ -75,14 +103,14 @@ async function sent(size: number, command: (ids: string[]) => string[], reply: '
   return (encoded.length * size) / seconds
 }
 
-async function roundTrip(): Promise<number> {
+async function roundTrip(call: () => Promise<unknown>): Promise<number> {
   const took: number[] = []
   for (let n = 0; n < 500; n++) {
     const start = performance.now()
-    await redis.ping()
+    await call()
     took.push(performance.now() - start)
   }
-  return took.sort((a, b) => a - b)[250] as number
+  return percentile(took, 0.5)
 }
 
 /** Statements of one row with a commit each, many under way on a few pipelined connections. */
@@ -108,10 +136,7 @@ async function updatesOne(): Promise<number> {
 async function inserts(): Promise<number> {
   await db.query(`create table inputs (id uuid primary key, input jsonb not null)`)
   const text = `insert into inputs select r.id, r.input from jsonb_to_recordset($1::text::jsonb) as r (id uuid, input jsonb)`
-  const input = { to: 'user-100000@example.org', subject: 'Welcome' }
   return rate(1_000, 2, (ids) =>
-    db.query(text, [
-      JSON.stringify(ids.map((id) => ({ id: `018f0000-0000-7000-8000-${id.padStart(12, '0')}`, input }))),
-    ]),
+    db.query(text, [JSON.stringify(ids.map((id) => ({ id: uuidOf(Number(id)), input: inputOf(Number(id)) })))]),
   )
 }

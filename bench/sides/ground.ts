@@ -1,0 +1,75 @@
+// What measures of regrow stand on: the task, an app on its servers, and the queue as something that can be wiped and weighed.
+// The task comes as JSON in the first argument. With a Redis the queue is there, else beside the rows in Postgres.
+import { createClient } from '@redis/client'
+import pg from 'pg'
+import { regrow, sql } from 'regrow'
+import { postgres } from 'regrow/postgres'
+import { redis } from 'regrow/redis'
+import { z } from 'zod'
+import type { Places, Task } from '../compare/task.ts'
+import { sizeOf } from './tables.ts'
+import { inputOf, uuidOf } from './timing.ts'
+
+export const task: Task & Places = JSON.parse(process.argv[2] as string)
+
+/** A size that came with the task. */
+export const setting = (name: string, standard: number) => Number(task.settings?.[name] ?? standard)
+
+/** `bounds`: of the queue, where the measure is not about the default ones. */
+export function declare(bounds: { maxHints?: number } = { maxHints: 10_000_000 }) {
+  const max = setting('pool', 10)
+  const store = postgres(task.postgres, task.redis ? { max } : { max, ...bounds })
+  const app = regrow({
+    store,
+    guard: task.guard ?? 'claim',
+    ...(task.redis ? { queue: redis(task.redis, bounds) } : {}),
+  })
+  app.on('loop.failed', ({ loop, error }) => console.error(loop, error))
+  const row = app.job('row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  const email = app.job('email', { input: z.object({ to: z.string(), subject: z.string() }) })
+  return { app, row, email }
+}
+
+export type Declared = ReturnType<typeof declare>
+
+/** An enqueue of so many keys or inputs, as the task asks for. */
+export function enqueuing({ app, row, email }: Declared): (count: number) => Promise<void> {
+  const some = <T>(count: number, item: (n: number) => T) => Array.from({ length: count }, (_, n) => item(n + 1))
+  const all = async (count: number, report: Promise<{ added: number }>) => {
+    const { added } = await report
+    if (added !== count) throw new Error(`${added} of ${count} hints are new`)
+  }
+  if (task.data === 'uuid') {
+    const job = app.job('uuid', { key: 'uuid', pending: sql`select id from uuid_rows` })
+    return (count) => all(count, job.enqueueMany(some(count, uuidOf)))
+  }
+  if (task.data === 'input') return (count) => all(count, email.enqueueMany(some(count, inputOf)))
+  return (count) => all(count, row.enqueueMany(some(count, BigInt)))
+}
+
+const admin = task.redis ? createClient({ url: task.redis }) : null
+await admin?.connect()
+
+/** The tables that a crash of the server would empty: hints and their mark. */
+const unlogged = `select string_agg(c.oid::regclass::text, ', ') as names
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = 'regrow' and c.relkind = 'r' and c.relpersistence = 'u'`
+
+/** Loses the queue: FLUSHALL, or TRUNCATE of its tables. */
+export async function wipe(): Promise<void> {
+  if (admin) {
+    await admin.flushAll()
+    return
+  }
+  const client = new pg.Client({ connectionString: task.postgres })
+  await client.connect()
+  const { rows } = await client.query(unlogged)
+  await client.query(`truncate ${rows[0].names}`)
+  await client.end()
+}
+
+/** Bytes that the queue takes, beside what is always there. */
+export async function weight(): Promise<number> {
+  if (!admin) return sizeOf(task.postgres, 'regrow')
+  return Number(/^used_memory:(\d+)/m.exec(await admin.info('memory'))?.[1])
+}
