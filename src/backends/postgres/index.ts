@@ -12,6 +12,7 @@ import type {
   PostgresUrl,
 } from './client.ts'
 import { openDatabase } from './database.ts'
+import { Bell } from './queue/bell.ts'
 import { PostgresQueue } from './queue/postgres-queue.ts'
 import { regrown } from './queue/regrown.ts'
 
@@ -48,7 +49,12 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
       const db = await openDatabase(given, options, surroundings)
       return {
         store: sqlStore(db, { exclusive: false }) as OpenStore<never>['store'],
-        defaultQueue: () => new PostgresQueue(regrown(db.queue), surroundings.clock, options),
+        defaultQueue: () =>
+          new PostgresQueue(regrown(db.queue), {
+            clock: surroundings.clock,
+            bell: new Bell({ clock: surroundings.clock, listen: db.listen }),
+            bounds: options,
+          }),
       }
     },
   }

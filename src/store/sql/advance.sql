@@ -5,10 +5,10 @@ with mine as (
   update regrow.sweeps set cursor = $4::text, until = regrow.clock() + make_interval(secs => $5::float8 / 1000)
   where job = $1::text and holder = $2::text and term = $3::int8
   returning job
-    , heal -- since 4
+    , heal
 )
-, counted as ( -- since 4
-  update regrow.heals h set pushed = h.pushed + $6::int8 -- since 4
-  from mine where h.id = mine.heal and h.ended_at is null and $6::int8 > 0 -- since 4
-) -- since 4
+, counted as (
+  update regrow.heals h set pushed = h.pushed + $6::int8
+  from mine where h.id = mine.heal and h.ended_at is null and $6::int8 > 0
+)
 select job from mine where $6::int8 is not null

@@ -12,7 +12,7 @@ with x as materialized (
 ),
 mine as materialized (
   select s.job
-    , s.heal -- since 4
+    , s.heal
   from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
 ),
 ended as (
@@ -22,35 +22,34 @@ ended as (
       else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
     last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
     audited_at = case when x.audited then regrow.clock() else s.audited_at end,
-    heal = case when x.brought_back then null else s.heal end, -- since 4
-    errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
-    pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end, -- since 4
-    pending = case when x.finished then s.pass_seen + x.seen -- since 4
-      when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end, -- since 4
-    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
-    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
-    oldest_at = case when x.error is not null then s.oldest_at -- since 4
-      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000), -- since 4
-        case when s.pass_seen > 0 then s.oldest_at end) end, -- since 4
-    sample = case when x.error is not null then s.sample else x.sample end, -- since 4
-    dropped = coalesce(x.dropped, 0), -- since 4
-    no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4
-    stalled = case when x.finished then 0 else s.stalled end, -- since 4
+    heal = case when x.brought_back then null else s.heal end,
+    errors = case when x.error is null then 0 else s.errors + 1 end,
+    pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end,
+    pending = case when x.finished then s.pass_seen + x.seen
+      when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end,
+    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end,
+    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end,
+    oldest_at = case when x.error is not null then s.oldest_at
+      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000),
+        case when s.pass_seen > 0 then s.oldest_at end) end,
+    sample = case when x.error is not null then s.sample else x.sample end,
+    dropped = coalesce(x.dropped, 0),
+    no_progress = case when x.finished then s.stalled else s.no_progress end,
+    stalled = case when x.finished then 0 else s.stalled end,
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
   from x cross join mine where s.job = mine.job
   returning s.job
 )
-, counted as ( -- since 4
-  update regrow.heals h -- since 4
-  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
-    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end -- since 4
-  from x cross join mine where h.id = mine.heal and h.ended_at is null -- since 4
-  returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
-) -- since 4
-, backlog as ( -- since 4
-  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
-  from x cross join mine cross join regrow.sweeps s -- since 4
-  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
-) -- since 4
-select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null -- since 4
-select null as epoch, null as pushed, null as took_ms where false -- before 4
+, counted as (
+  update regrow.heals h
+  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end,
+    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end
+  from x cross join mine where h.id = mine.heal and h.ended_at is null
+  returning h.epoch, h.pushed, h.at, h.ended_at
+)
+, backlog as (
+  update regrow.pauses p set backlog = s.pass_seen + x.seen
+  from x cross join mine cross join regrow.sweeps s
+  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished
+)
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null

@@ -40,17 +40,14 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
   coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
-  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress, -- since 4
-  coalesce(l.no_progress, 0)::int as no_progress, -- before 4
+  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
-  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing, -- since 4
-  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms, -- since 4
-  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog, -- since 4
-  null as every_ms, 0 as dropped, (s.last_error is not null)::int as errors, false as healing, -- before 4
-  null as pending, false as pending_estimated, null as pending_ms, null as oldest_ms, null as backlog, -- before 4
+  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
+  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog,
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
 from env left join named on true

@@ -16,6 +16,6 @@ update regrow.sweeps s set next_at = env.at,
   holder = case when c.anew then null else s.holder end,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
-  , pass_seen = case when c.anew then 0 else s.pass_seen end -- since 4
+  , pass_seen = case when c.anew then 0 else s.pass_seen end
 from chosen c cross join env where s.job = c.job
 returning s.job

@@ -3,11 +3,9 @@ import type { SqlDatabase } from '../executor.ts'
 import type { Marks } from '../marks.ts'
 import type { Statements } from './schema.ts'
 
-/** `there`: false on the schema before, which has no marks. */
-export function sqlMarks(db: SqlDatabase, texts: () => Statements, there: () => boolean): Marks {
+export function sqlMarks(db: SqlDatabase, texts: () => Statements): Marks {
   return {
     async look(queue, everyMs) {
-      if (!there()) return null
       const { rows } = await db.query(texts().lookMark, [queue, everyMs])
       const row = rows[0]
       // Somebody else made the row after this statement began: it sees that the next time.

@@ -9,7 +9,9 @@ import { newestSchema, oldestSchema } from './schema.ts'
 const lockNumber = 7_236_142_905
 
 /** What makes the tables of the Postgres queue, where they are missing. */
-export const hintTables = migrations.find(({ name }) => name === '002-hints')?.statements ?? []
+export const hintTables = (migrations.find(({ name }) => name === '005-queue')?.statements ?? []).filter((statement) =>
+  /^create .*regrow\.(hints|canary)\b/.test(statement),
+)
 
 /** The version of the schema; 0 when there is none. */
 export async function schemaVersion(db: SqlExecutor): Promise<number> {

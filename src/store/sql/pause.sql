@@ -17,14 +17,14 @@ told as (
 ),
 counted as (
   update regrow.sweeps s set next_at = env.at, cursor = null, holder = null, until = null
-    , pass_seen = 0 -- since 4
+    , pass_seen = 0
   from env where s.job = $1::text
 )
 insert into regrow.pauses as p (job, reason, author, since, until)
 select $1::text, $2::text, $3::text, env.at, env.until from env
 on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until
   , since = case when p.until <= excluded.since then excluded.since else p.since end
-  , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4
+  , backlog = case when p.until <= excluded.since then null else p.backlog end
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
-  , p.backlog::float8 as backlog -- since 4
+  , p.backlog::float8 as backlog

@@ -4,12 +4,12 @@ export const statements = {
   update regrow.sweeps set cursor = $4::text, until = regrow.clock() + make_interval(secs => $5::float8 / 1000)
   where job = $1::text and holder = $2::text and term = $3::int8
   returning job
-    , heal -- since 4
+    , heal
 )
-, counted as ( -- since 4
-  update regrow.heals h set pushed = h.pushed + $6::int8 -- since 4
-  from mine where h.id = mine.heal and h.ended_at is null and $6::int8 > 0 -- since 4
-) -- since 4
+, counted as (
+  update regrow.heals h set pushed = h.pushed + $6::int8
+  from mine where h.id = mine.heal and h.ended_at is null and $6::int8 > 0
+)
 select job from mine where $6::int8 is not null`,
   alone: `update regrow.ledger l set solo = true
 where l.key = $2::text and l.job = $1::text and l.holder = $3::text and l.take = $4::int8
@@ -89,14 +89,13 @@ select exists (select 1 from me) as alive, (select count(*) from lost)::int as g
 delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 returning l.job, l.key`,
   declareSweeps: `insert into regrow.sweeps as s (job, next_at
-  , every_ms -- since 4
+  , every_ms
 )
 select job, regrow.clock()
-  , every_ms -- since 4
+  , every_ms
 from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8) order by job
 on conflict (job) do
-  nothing -- before 4
-  update set every_ms = excluded.every_ms where s.every_ms is distinct from excluded.every_ms -- since 4`,
+  update set every_ms = excluded.every_ms where s.every_ms is distinct from excluded.every_ms`,
   dropQuarantined: `with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
 ),
@@ -137,7 +136,7 @@ from asked a left join found f on f.key = a.key left join doomed d on d.key = a.
 ),
 mine as materialized (
   select s.job
-    , s.heal -- since 4
+    , s.heal
   from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
 ),
 ended as (
@@ -147,38 +146,37 @@ ended as (
       else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
     last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
     audited_at = case when x.audited then regrow.clock() else s.audited_at end,
-    heal = case when x.brought_back then null else s.heal end, -- since 4
-    errors = case when x.error is null then 0 else s.errors + 1 end, -- since 4
-    pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end, -- since 4
-    pending = case when x.finished then s.pass_seen + x.seen -- since 4
-      when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end, -- since 4
-    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end, -- since 4
-    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end, -- since 4
-    oldest_at = case when x.error is not null then s.oldest_at -- since 4
-      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000), -- since 4
-        case when s.pass_seen > 0 then s.oldest_at end) end, -- since 4
-    sample = case when x.error is not null then s.sample else x.sample end, -- since 4
-    dropped = coalesce(x.dropped, 0), -- since 4
-    no_progress = case when x.finished then s.stalled else s.no_progress end, -- since 4
-    stalled = case when x.finished then 0 else s.stalled end, -- since 4
+    heal = case when x.brought_back then null else s.heal end,
+    errors = case when x.error is null then 0 else s.errors + 1 end,
+    pass_seen = case when x.finished then 0 else s.pass_seen + coalesce(x.passed, x.seen) end,
+    pending = case when x.finished then s.pass_seen + x.seen
+      when x.estimate is not null then greatest(x.estimate, x.seen) else s.pending end,
+    pending_estimated = case when x.finished then false else s.pending_estimated or x.estimate is not null end,
+    pending_at = case when x.finished or x.estimate is not null then regrow.clock() else s.pending_at end,
+    oldest_at = case when x.error is not null then s.oldest_at
+      else least(regrow.clock() - make_interval(secs => x.oldest_ms / 1000),
+        case when s.pass_seen > 0 then s.oldest_at end) end,
+    sample = case when x.error is not null then s.sample else x.sample end,
+    dropped = coalesce(x.dropped, 0),
+    no_progress = case when x.finished then s.stalled else s.no_progress end,
+    stalled = case when x.finished then 0 else s.stalled end,
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
   from x cross join mine where s.job = mine.job
   returning s.job
 )
-, counted as ( -- since 4
-  update regrow.heals h -- since 4
-  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end, -- since 4
-    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end -- since 4
-  from x cross join mine where h.id = mine.heal and h.ended_at is null -- since 4
-  returning h.epoch, h.pushed, h.at, h.ended_at -- since 4
-) -- since 4
-, backlog as ( -- since 4
-  update regrow.pauses p set backlog = s.pass_seen + x.seen -- since 4
-  from x cross join mine cross join regrow.sweeps s -- since 4
-  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished -- since 4
-) -- since 4
-select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null -- since 4
-select null as epoch, null as pushed, null as took_ms where false -- before 4`,
+, counted as (
+  update regrow.heals h
+  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end,
+    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end
+  from x cross join mine where h.id = mine.heal and h.ended_at is null
+  returning h.epoch, h.pushed, h.at, h.ended_at
+)
+, backlog as (
+  update regrow.pauses p set backlog = s.pass_seen + x.seen
+  from x cross join mine cross join regrow.sweeps s
+  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished
+)
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null`,
   fence: `select i.take::text as take from (
   select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
   order by key collate "C", job
@@ -261,10 +259,9 @@ union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
   identity: `select concat_ws(' ', (select value from regrow.meta where name = 'identity'), c.system_identifier, current_database()) as identity
 from pg_control_system() c`,
-  inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed, -- since 4
-  (extract(epoch from h.at) * 1000)::float8 as lost_ms, (extract(epoch from h.ended_at) * 1000)::float8 as ended_ms -- since 4
-from regrow.heals h order by h.at desc, h.id desc limit $1::int -- since 4
-select null as queue where $1::int is null -- before 4`,
+  inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed,
+  (extract(epoch from h.at) * 1000)::float8 as lost_ms, (extract(epoch from h.ended_at) * 1000)::float8 as ended_ms
+from regrow.heals h order by h.at desc, h.id desc limit $1::int`,
   inspectJobs: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 ),
@@ -300,17 +297,14 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
   coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
-  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress, -- since 4
-  coalesce(l.no_progress, 0)::int as no_progress, -- before 4
+  (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
-  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing, -- since 4
-  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms, -- since 4
-  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog, -- since 4
-  null as every_ms, 0 as dropped, (s.last_error is not null)::int as errors, false as healing, -- before 4
-  null as pending, false as pending_estimated, null as pending_ms, null as oldest_ms, null as backlog, -- before 4
+  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
+  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog,
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
 from env left join named on true
@@ -345,7 +339,7 @@ order by w.started_at, w.id`,
 delete from regrow.workers where id = $1::text`,
   listPauses: `select p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
-  , p.backlog::float8 as backlog -- since 4
+  , p.backlog::float8 as backlog
 from regrow.pauses p cross join (select regrow.clock() as at) env
 where p.until is null or p.until > env.at
 order by p.job`,
@@ -430,7 +424,7 @@ update regrow.sweeps s set next_at = env.at,
   holder = case when c.anew then null else s.holder end,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
-  , pass_seen = case when c.anew then 0 else s.pass_seen end -- since 4
+  , pass_seen = case when c.anew then 0 else s.pass_seen end
 from chosen c cross join env where s.job = c.job
 returning s.job`,
   noProgress: `update regrow.sweeps set stalled = stalled + $2::int8 where job = $1::text`,
@@ -460,17 +454,17 @@ told as (
 ),
 counted as (
   update regrow.sweeps s set next_at = env.at, cursor = null, holder = null, until = null
-    , pass_seen = 0 -- since 4
+    , pass_seen = 0
   from env where s.job = $1::text
 )
 insert into regrow.pauses as p (job, reason, author, since, until)
 select $1::text, $2::text, $3::text, env.at, env.until from env
 on conflict (job) do update set reason = excluded.reason, author = excluded.author, until = excluded.until
   , since = case when p.until <= excluded.since then excluded.since else p.since end
-  , backlog = case when p.until <= excluded.since then null else p.backlog end -- since 4
+  , backlog = case when p.until <= excluded.since then null else p.backlog end
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
-  , p.backlog::float8 as backlog -- since 4`,
+  , p.backlog::float8 as backlog`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )
@@ -578,7 +572,7 @@ ended as (
 ),
 begun as (
   update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
-    , ramped_at = regrow.clock(), pass_seen = 0 -- since 4
+    , ramped_at = regrow.clock(), pass_seen = 0
   from ended where s.job = ended.job
 ),
 told as (
@@ -730,7 +724,7 @@ due as materialized (
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
   order by
-    s.errors > 0, -- since 4
+    s.errors > 0,
     s.next_at, s.job
   limit $4::int
   for update of s skip locked
@@ -740,14 +734,13 @@ won as (
   set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
-    , s.ramped_at -- since 4
+    , s.ramped_at
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
   p.until <= env.at as pause_over,
-  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, s.dropped > 0 as full_before, -- since 4
-  null::float8 as ramped_ms, 0 as errors, null::text as sample, false as full_before, -- before 4
+  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, s.dropped > 0 as full_before,
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder <> $1::text then extract(epoch from s.until - env.at) end

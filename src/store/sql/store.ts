@@ -19,17 +19,15 @@ export function sqlStore<Tx>(
   db: SqlDatabase<Tx> & { close(): Promise<void> },
   { exclusive }: { exclusive: boolean },
 ): Store<Tx> {
-  let schema = newestSchema
-  let fitting = statementsFor(schema)
+  let fitting = statementsFor(newestSchema)
   const texts = () => fitting
-  const heals = () => schema >= 4
   const ledger = sqlLedger(db, texts)
   const workers = sqlWorkers(db, texts)
   return {
     ledger,
     workers,
-    sweeps: sqlSweeps(db, texts, heals),
-    marks: sqlMarks(db, texts, heals),
+    sweeps: sqlSweeps(db, texts),
+    marks: sqlMarks(db, texts),
     audits: sqlAudits(db, texts),
     intents: sqlIntents(db, texts),
     inspector: sqlInspector(db, texts),
@@ -44,8 +42,7 @@ export function sqlStore<Tx>(
     async prepare(options) {
       await assertWritable(db)
       const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }
-      schema = to
-      fitting = statementsFor(schema)
+      fitting = statementsFor(to)
       if (exclusive) await workers.free(-1)
     },
     migrate: () => migrate(db),

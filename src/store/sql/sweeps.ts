@@ -8,8 +8,7 @@ const turnMs = 30_000
 /** Who made the last pass waits so long for somebody else to take the next one. */
 const standBackMs = 500
 
-/** `there`: false on the schema before, which does not remember what passes found. */
-export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () => boolean): Sweeps {
+export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
   return {
     async declare(jobs) {
       const list = jobs.map(({ job, everyMs }) => ({ job, every_ms: Math.round(everyMs) }))
@@ -50,7 +49,7 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements, there: () =>
       await db.query(texts().makeDue, [JSON.stringify(jobs), anew])
     },
     async noProgress(job, count) {
-      if (there()) await db.query(texts().noProgress, [job, count])
+      await db.query(texts().noProgress, [job, count])
     },
   }
 }

@@ -20,7 +20,7 @@ due as materialized (
     and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
   order by
-    s.errors > 0, -- since 4
+    s.errors > 0,
     s.next_at, s.job
   limit $4::int
   for update of s skip locked
@@ -30,14 +30,13 @@ won as (
   set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
-    , s.ramped_at -- since 4
+    , s.ramped_at
 )
 select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
   p.until <= env.at as pause_over,
-  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, s.dropped > 0 as full_before, -- since 4
-  null::float8 as ramped_ms, 0 as errors, null::text as sample, false as full_before, -- before 4
+  (extract(epoch from env.at - won.ramped_at) * 1000)::float8 as ramped_ms, s.errors, s.sample::text as sample, s.dropped > 0 as full_before,
   coalesce(greatest(
     extract(epoch from s.next_at - env.at) + case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end,
     case when s.holder <> $1::text then extract(epoch from s.until - env.at) end

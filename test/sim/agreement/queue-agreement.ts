@@ -5,7 +5,7 @@
 // then a hint that was due in the swept lane comes last when it gets into the fresh one, and finds its old place when it
 // comes back to the swept one.
 import assert from 'node:assert/strict'
-import type { Hint } from '../../../src/queue/hint.ts'
+import type { Hint, QueueBounds } from '../../../src/queue/hint.ts'
 import type { Popped, PopRequest, PushOptions, Queue } from '../../../src/queue/queue.ts'
 import { type SimHint, SimQueue } from '../queue/sim-queue.ts'
 import type { VirtualClock } from '../virtual-clock.ts'
@@ -19,6 +19,8 @@ export interface QueueInTime {
   readonly moved?: (now: number) => Promise<void>
   /** Where a hint stands in its lane is not only a matter of its due time; see above. Defaults to false. */
   readonly keepsPlaces?: boolean
+  /** Defaults to small ones, so that steps come to them. */
+  readonly bounds?: QueueBounds
 }
 
 /** Between which times a hint may stand, where that is not its due time. */
@@ -55,11 +57,11 @@ export type Reached = 'full' | 'another epoch' | 'made sooner' | 'both lanes' | 
 
 /** Takes the steps on both sides; fails where the answers differ. Returns what they came to. */
 export async function agree(
-  { queue, clock, moved, keepsPlaces = false }: QueueInTime,
+  { queue, clock, moved, keepsPlaces = false, bounds: own = bounds }: QueueInTime,
   steps: readonly Step[],
 ): Promise<Set<Reached>> {
   const stands = new Stands()
-  const model = new SimQueue(clock.now, bounds)
+  const model = new SimQueue(clock.now, own)
   const reached = new Set<Reached>()
   for (const [at, step] of steps.entries())
     try {

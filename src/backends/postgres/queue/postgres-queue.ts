@@ -8,14 +8,16 @@ import {
   OtherLane,
   type PoppedHint,
   type Pushed,
-  pushed,
   type QueueBounds,
 } from '../../../queue/hint.ts'
 import { outOfMemory, type Popped, type PopRequest, type PushOptions, type Queue } from '../../../queue/queue.ts'
 import { type Row, type SqlExecutor, sqlState } from '../../../store/executor.ts'
+import { Bell } from './bell.ts'
+import { Pushes } from './pushes.ts'
+import { Reached } from './reached.ts'
 import { statements } from './statements.gen.ts'
 
-/** A poll after a pop that found something, and the floor that it slows down to when idle. */
+/** Where nobody tells of pushes: a poll after a pop that found something, and the floor that it slows down to when idle. */
 const pollMs = { quick: 20, floor: 1_000 }
 
 export class PostgresQueue implements Queue {
@@ -23,39 +25,31 @@ export class PostgresQueue implements Queue {
   readonly shared = true
   readonly #db: SqlExecutor
   readonly #clock: Clock
-  readonly #bounds: QueueBounds
+  readonly #bell: Bell
+  readonly #pushes: Pushes
+  readonly #reached: Reached
   readonly #otherLane = new OtherLane()
-  readonly #waiting = new Set<AbortController>()
   readonly #underWay = new Set<Promise<unknown>>()
   #idleMs = pollMs.quick
   /** The mark of the pop before. */
   #mark: Mark | null = null
   #closed = false
 
-  constructor(db: SqlExecutor, clock: Clock, bounds: Partial<QueueBounds> = {}) {
+  constructor(db: SqlExecutor, { clock, bell = new Bell({ clock, listen: null }), bounds = {} }: PostgresQueueOptions) {
     this.#db = db
     this.#clock = clock
-    this.#bounds = { ...defaultBounds, ...bounds }
+    this.#bell = bell
+    this.#pushes = new Pushes(db, clock, { ...defaultBounds, ...bounds })
+    this.#reached = new Reached(clock)
   }
 
-  async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}): Promise<Pushed> {
+  async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
-    const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
-    const [maxHints, maxDelayed] = [this.#bounds.maxHints, this.#bounds.maxDelayed].map((most) =>
-      Math.ceil(most * share),
-    )
-    const call = this.#db.query(statements.push, [
-      JSON.stringify(list),
-      maxHints as number,
-      maxDelayed as number,
-      epoch === null ? null : String(epoch),
-    ])
-    const { rows } = await this.#during(call).catch((error: unknown) => {
+    const pushed = await this.#during(this.#pushes.push(hints, options)).catch((error: unknown) => {
       throw isOutOfMemory(error) ? refused(error) : error
     })
-    for (const waiter of this.#waiting) waiter.abort()
-    const [added, merged, dropped, lost] = ['added', 'merged', 'dropped', 'lost'].map((name) => Number(rows[0]?.[name]))
-    return pushed({ added, merged, dropped, lost } as Pushed)
+    this.#bell.ring(new Set(hints.map(({ job }) => job)))
+    return pushed
   }
 
   pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
@@ -63,27 +57,27 @@ export class PostgresQueue implements Queue {
   }
 
   async #wait(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    if (request.waitMs <= 0) return this.#popDue(request)
     const until = this.#clock.now() + request.waitMs
-    for (;;) {
-      // Listening begins before the look, so that a push in between is not slept through.
-      const woken = new AbortController()
-      this.#waiting.add(woken)
-      try {
-        const popped = await this.#popDue(request)
+    // Listening begins before the look, so that a push in between is not slept through.
+    const waiter = this.#bell.join(new Set(request.jobs.map(({ job }) => job)))
+    try {
+      for (;;) {
+        waiter.rung = false
+        const { waitMs, ...popped } = await this.#popDue(request)
         const leftMs = until - this.#clock.now()
         // Nobody waits for hints in a queue that was lost: who popped compares the mark.
         const lost = this.#mark !== null && difference(this.#mark, popped.mark) !== null
         this.#mark = popped.mark
-        if (popped.hints.length > 0 || lost || leftMs <= 0 || signal?.aborted || this.#closed) {
-          this.#idleMs = popped.hints.length > 0 || lost ? pollMs.quick : this.#idleMs
-          return popped
-        }
-        const waitMs = Math.min(leftMs, this.#idleMs, await this.#nextMs(request))
-        await this.#clock.sleep(waitMs, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal)
+        const found = popped.hints.length > 0 || lost
+        if (found) this.#idleMs = pollMs.quick
+        if (found || leftMs <= 0 || signal?.aborted || this.#closed) return popped
+        const pollsMs = this.#bell.listening ? pollMs.floor : this.#idleMs
+        await this.#bell.rest(waiter, Math.min(leftMs, pollsMs, waitMs), signal)
         this.#idleMs = Math.min(this.#idleMs * 2, pollMs.floor)
-      } finally {
-        this.#waiting.delete(woken)
       }
+    } finally {
+      this.#bell.leave(waiter)
     }
   }
 
@@ -103,13 +97,15 @@ export class PostgresQueue implements Queue {
 
   async wipe(): Promise<number> {
     const { rows } = await this.#db.query(statements.wipe)
+    this.#pushes.forget()
+    this.#reached.forget()
     return Number(rows[0]?.lost ?? 0)
   }
 
   /** Waits for what is under way: a pool of pg that is ended with a statement in line never answers it. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const waiter of this.#waiting) waiter.abort()
+    await this.#bell.close()
     await Promise.allSettled(this.#underWay)
   }
 
@@ -119,24 +115,26 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  async #popDue({ jobs, limit }: PopRequest): Promise<Popped> {
-    const wanted = jobs.map(({ job, limit: most }) => ({ job, most }))
+  async #popDue({ jobs, limit }: PopRequest): Promise<Popped & { readonly waitMs: number }> {
+    const wanted = this.#reached.from(jobs)
     const share = this.#otherLane.share(limit)
     const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
-    const [first] = rows
+    const [row] = rows
+    const hints = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
+    this.#reached.note(JSON.parse((row?.reached as string | null) ?? '[]'))
     return {
-      hints: rows.flatMap(({ job, key, fresh }) => (key === null ? [] : [{ job, key, fresh } as PoppedHint])),
-      mark: markOf(first),
+      hints: hints.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh })),
+      mark: markOf(row),
+      waitMs: row?.wait_ms == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(row.wait_ms)),
     }
   }
+}
 
-  /** Only asked when idle for a while: soon after something ran, the quick poll sees delayed hints in time anyway. */
-  async #nextMs({ jobs }: PopRequest): Promise<number> {
-    if (this.#idleMs <= pollMs.quick) return Number.POSITIVE_INFINITY
-    const { rows } = await this.#db.query(statements.next, [JSON.stringify(jobs.map(({ job }) => job))])
-    const waitMs = rows[0]?.wait_ms
-    return waitMs == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(waitMs))
-  }
+export interface PostgresQueueOptions {
+  readonly clock: Clock
+  /** Defaults to one that only this process rings. */
+  readonly bell?: Bell
+  readonly bounds?: Partial<QueueBounds>
 }
 
 const markOf = (row: Row | undefined): Mark | null =>

@@ -1,8 +1,10 @@
 -- Push: adds hints, one per (job, key). A fresh one makes an existing hint sooner, a swept one leaves it alone.
 -- $1 json [{ job, key, delay_ms, fresh }], each (job, key) once · $2 most due hints per job and lane · $3 most delayed per job
 -- $4 epoch: into a queue of another one, or without a mark, only fresh hints go; null: whichever there is
--- Returns one row: added, merged, dropped, lost. Index: hints_pkey for the conflict, hints_due for the bounds.
+-- Returns one row: json texts [[job, key]] of those that were merged, dropped, or not meant for this queue; the rest was added.
+-- Index: hints_pkey for the conflict, hints_due for the bounds.
 -- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
+-- Who gets into the fresh lane stands last there: pops do not look behind where they have been (pop.sql).
 with env as materialized (
   select regrow.clock() as at
 ),
@@ -44,11 +46,23 @@ put as (
   insert into regrow.hints as h (job, key, due_at, fresh)
   select job, key, due_at, fresh from allowed order by job collate "C", key collate "C"
   on conflict (job, key) do update
-    set due_at = least(h.due_at, excluded.due_at), fresh = true
+    set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
+      fresh = true
     where excluded.fresh and (not h.fresh or excluded.due_at < h.due_at)
-  returning (xmax = 0) as added
+  returning h.job, h.key, h.due_at, (xmax = 0) as added
+),
+told as materialized (
+  select pg_notify('regrow_hints', p.job)::text from (
+    select distinct p.job from put p cross join env where p.due_at <= env.at
+  ) p
 )
-select (select count(*) from put where added)::int as added,
-  (select count(*) from allowed)::int - (select count(*) from put where added)::int as merged,
-  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped,
-  (select count(*) from asked where not meant)::int as lost
+select (
+    select json_agg(json_build_array(a.job, a.key)) from allowed a
+    where (a.job, a.key) not in (select p.job, p.key from put p where p.added)
+  )::text as merged,
+  (
+    select json_agg(json_build_array(i.job, i.key)) from input i
+    where (i.job, i.key) not in (select a.job, a.key from allowed a)
+  )::text as dropped,
+  (select json_agg(json_build_array(a.job, a.key)) from asked a where not a.meant)::text as lost,
+  (select count(*) from told)::int as told

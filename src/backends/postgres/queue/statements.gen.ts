@@ -13,59 +13,90 @@ moved as (
   from found where found.epoch = $1::text::int8 and found.sequence >= $2::text::int8
 )
 select epoch::text as epoch, sequence::text as sequence from found`,
-  next: `select extract(epoch from min(n.due_at) - (select regrow.clock()))::float8 * 1000 as wait_ms
-from jsonb_array_elements_text($1::text::jsonb) as w(job)
-cross join (values (true), (false)) as lane(fresh)
-cross join lateral (
-  select h.due_at from regrow.hints h where h.job = w.job and h.fresh = lane.fresh order by h.due_at limit 1
-) n`,
   pop: `with env as materialized (
   select regrow.clock() as at
 ),
 wanted as materialized (
-  select job, most from jsonb_to_recordset($1::text::jsonb) as x(job text, most int)
+  select job, most, coalesce(fresh - interval '100 ms', '-infinity') as fresh, coalesce(swept - interval '100 ms', '-infinity') as swept
+  from jsonb_to_recordset($1::text::jsonb) as x(job text, most int, fresh timestamptz, swept timestamptz)
 ),
 share as materialized (
-  select p.job, p.key, p.fresh, p.due_at from wanted w cross join env cross join lateral (
-    select h.job, h.key, h.fresh, h.due_at from regrow.hints h
-    where h.job = w.job and h.fresh = false and h.due_at <= env.at
+  select p.job, p.due_at, p.place from wanted w cross join env cross join lateral (
+    select h.job, h.due_at, h.ctid as place from regrow.hints h
+    where h.job = w.job and h.fresh = false and h.due_at >= w.swept and h.due_at <= env.at
     order by h.due_at limit least(w.most, $3::int)
     for update skip locked
   ) p
   limit $3::int
 ),
 first as materialized (
-  select p.job, p.key, p.fresh, p.due_at from wanted w cross join env cross join lateral (
-    select h.job, h.key, h.fresh, h.due_at from regrow.hints h
-    where h.job = w.job and h.fresh = true and h.due_at <= env.at
+  select p.job, p.due_at, p.place from wanted w cross join env cross join lateral (
+    select h.job, h.due_at, h.ctid as place from regrow.hints h
+    where h.job = w.job and h.fresh = true and h.due_at >= w.fresh and h.due_at <= env.at
     order by h.due_at limit w.most - (select count(*) from share s where s.job = w.job)
     for update skip locked
   ) p
   limit $2::int - (select count(*) from share)
 ),
 rest as materialized (
-  select p.job, p.key, p.fresh, p.due_at from wanted w cross join env cross join lateral (
-    select h.job, h.key, h.fresh, h.due_at from regrow.hints h
+  select p.job, p.due_at, p.place from wanted w cross join env cross join lateral (
+    select h.job, h.due_at, h.ctid as place from regrow.hints h
     where h.job = w.job and h.fresh = false and h.due_at <= env.at
-      and not exists (select 1 from share s where s.job = h.job and s.key = h.key)
+      and h.due_at >= coalesce((select max(s.due_at) from share s where s.job = w.job), w.swept)
+      and h.ctid not in (select s.place from share s)
     order by h.due_at
     limit w.most - (select count(*) from share s where s.job = w.job) - (select count(*) from first f where f.job = w.job)
     for update skip locked
   ) p
   limit $2::int - (select count(*) from share) - (select count(*) from first)
 ),
-chosen as materialized (
-  select * from first union all select * from share union all select * from rest
-),
 gone as (
-  delete from regrow.hints h using chosen c where h.job = c.job and h.key = c.key
-  returning h.job, h.key, h.fresh, c.due_at
+  delete from regrow.hints h
+  where h.ctid = any (array(
+    select place from first union all select place from share union all select place from rest
+  ))
+  returning h.job, h.key, h.fresh, h.due_at
 )
-select m.epoch::text as epoch, m.sequence::text as sequence, g.job, g.key, g.fresh
+select m.epoch::text as epoch, m.sequence::text as sequence,
+  (select json_agg(json_build_array(g.job, g.key, g.fresh) order by g.fresh desc, g.due_at) from gone g)::text as hints,
+  (select json_agg(json_build_array(r.job, r.fresh, r.due_at)) from (
+    select job, fresh, max(due_at) as due_at from gone group by job, fresh
+  ) r)::text as reached,
+  case when not exists (select 1 from gone) then (
+    select extract(epoch from min(n.due_at) - (select at from env)) * 1000
+    from wanted w cross join (values (true), (false)) as lane(fresh) cross join lateral (
+      select h.due_at from regrow.hints h
+      where h.job = w.job and h.fresh = lane.fresh and h.due_at > (select at from env)
+      order by h.due_at limit 1
+    ) n
+  ) end::float8 as wait_ms
 from (select 1) as one
-left join (select epoch, sequence from regrow.canary limit 1) m on true
-left join gone g on true
-order by g.fresh desc, g.due_at`,
+left join (select epoch, sequence from regrow.canary limit 1) m on true`,
+  pushLane: `with env as materialized (
+  select regrow.clock() as at,
+    $3::boolean or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+),
+there as materialized (
+  select k.key, not h.fresh or h.due_at > (select at from env) as movable
+  from unnest($2::text::text[]) as k(key) cross join lateral (
+    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job = $1::text offset 0
+  ) h
+),
+put as (
+  insert into regrow.hints (job, key, due_at, fresh)
+  select $1::text, k.key, env.at, $3::boolean
+  from unnest($2::text::text[]) as k(key) cross join env
+  where env.meant and k.key not in (select t.key from there t)
+  order by k.key collate "C"
+  returning 1
+),
+added as materialized (
+  select count(*)::int as count from put
+)
+select added.count as added, env.meant,
+  (select json_agg(json_build_array(t.key, t.movable)) from there t)::text as there,
+  case when added.count > 0 then pg_notify('regrow_hints', $1::text)::text end as told
+from added cross join env`,
   push: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -107,14 +138,30 @@ put as (
   insert into regrow.hints as h (job, key, due_at, fresh)
   select job, key, due_at, fresh from allowed order by job collate "C", key collate "C"
   on conflict (job, key) do update
-    set due_at = least(h.due_at, excluded.due_at), fresh = true
+    set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
+      fresh = true
     where excluded.fresh and (not h.fresh or excluded.due_at < h.due_at)
-  returning (xmax = 0) as added
+  returning h.job, h.key, h.due_at, (xmax = 0) as added
+),
+told as materialized (
+  select pg_notify('regrow_hints', p.job)::text from (
+    select distinct p.job from put p cross join env where p.due_at <= env.at
+  ) p
 )
-select (select count(*) from put where added)::int as added,
-  (select count(*) from allowed)::int - (select count(*) from put where added)::int as merged,
-  (select count(*) from input)::int - (select count(*) from allowed)::int as dropped,
-  (select count(*) from asked where not meant)::int as lost`,
+select (
+    select json_agg(json_build_array(a.job, a.key)) from allowed a
+    where (a.job, a.key) not in (select p.job, p.key from put p where p.added)
+  )::text as merged,
+  (
+    select json_agg(json_build_array(i.job, i.key)) from input i
+    where (i.job, i.key) not in (select a.job, a.key from allowed a)
+  )::text as dropped,
+  (select json_agg(json_build_array(a.job, a.key)) from asked a where not a.meant)::text as lost,
+  (select count(*) from told)::int as told`,
+  room: `select count(*)::int as count from (
+  select 1 from regrow.hints h
+  where h.job = $1::text and h.fresh = $2::boolean and h.due_at <= (select regrow.clock()) limit $3::int8
+) x`,
   wipe: `with mark as (
   delete from regrow.canary
 ),

@@ -145,4 +145,22 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists errors int not null default 0`,
     `alter table regrow.pauses add column if not exists backlog bigint`,
   ] },
+  { version: 5, name: '005-queue', statements: [
+    `drop table if exists regrow.hints, regrow.canary`,
+    `create unlogged table if not exists regrow.hints (
+  due_at timestamptz not null,
+  fresh boolean not null,
+  job text collate "C" not null,
+  key text collate "C" not null,
+  primary key (key, job)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`,
+    `create index if not exists hints_due on regrow.hints (job, fresh, due_at)`,
+    `create unlogged table if not exists regrow.canary (
+  one boolean primary key default true check (one),
+  epoch bigint not null,
+  sequence bigint not null
+)`,
+    `create index if not exists ledger_taken on regrow.ledger (holder, take) where holder is not null`,
+    `drop index if exists regrow.ledger_holder`,
+  ] },
 ]

@@ -1,0 +1,153 @@
+// Hints on their way into the table. Small pushes of concurrent callers travel together, and each learns what became of its
+// own. Due hints of one job go the quick way while their lane is known to have room; all others are counted by the statement.
+import { Batcher } from '../../../base/batcher.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../queue/hint.ts'
+import type { PushOptions } from '../../../queue/queue.ts'
+import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
+import { isInTransaction } from '../../../store/one-connection.ts'
+import { statements } from './statements.gen.ts'
+
+type Outcome = 'added' | 'merged' | 'dropped' | 'lost'
+type KeyOf = Pick<Hint, 'job' | 'key'>
+
+/** A push of more has a statement of its own. */
+const togetherMax = 100
+const pageSize = 1_000
+/**
+ * S11: so long a count of a lane is good for, and so much of its bound has to be left: what others push meanwhile, and what
+ * comes due, is not in it. Nearer to its bound a lane is counted by each push.
+ */
+const known = { ms: 1_000, spare: 1_000 }
+
+/** Hints of a lane that were counted, and those that were pushed since: never fewer than there are, but for those of others. */
+interface Room {
+  taken: number
+  readonly until: number
+}
+
+export class Pushes {
+  readonly #db: SqlExecutor
+  readonly #clock: Clock
+  readonly #bounds: QueueBounds
+  readonly #together: Batcher<Hint, Outcome>
+  /** By job and lane. */
+  readonly #rooms = new Map<string, Room>()
+
+  constructor(db: SqlExecutor, clock: Clock, bounds: QueueBounds) {
+    this.#db = db
+    this.#clock = clock
+    this.#bounds = bounds
+    this.#together = new Batcher(clock, pageSize, (hints) => this.#batch(hints))
+  }
+
+  async push(hints: readonly Hint[], options: PushOptions = {}): Promise<Pushed> {
+    const plain = (options.share ?? 1) === 1 && options.epoch == null
+    // Who holds the only connection cannot wait for others that need it.
+    const gathers = plain && hints.length <= togetherMax && !isInTransaction()
+    return summed(gathers ? await this.#together.add(hints) : await this.#send(hints, options))
+  }
+
+  /** The count of a lane may be anything now. */
+  forget(): void {
+    this.#rooms.clear()
+  }
+
+  /** A key that several callers push is one hint: the second is merged into the first. */
+  async #batch(hints: readonly Hint[]): Promise<Outcome[]> {
+    const byKey = new Map<string, { hint: Hint; at: number }>()
+    const first = hints.map((hint, at) => {
+      const name = nameOf(hint)
+      const there = byKey.get(name)
+      if (!there) byKey.set(name, { hint, at })
+      else if (hint.fresh)
+        there.hint = { ...there.hint, fresh: true, delayMs: Math.min(there.hint.delayMs, hint.delayMs) }
+      return there?.at ?? at
+    })
+    const asked = [...byKey.values()]
+    const outcomes = await this.#send(
+      asked.map(({ hint }) => hint),
+      {},
+    )
+    const of = new Map(asked.map(({ at }, i) => [at, outcomes[i] as Outcome]))
+    return first.map((at, i) => {
+      const outcome = of.get(at) as Outcome
+      return at === i || outcome !== 'added' ? outcome : 'merged'
+    })
+  }
+
+  async #send(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {
+    const [one] = hints
+    const alike =
+      one && hints.every(({ job, fresh, delayMs }) => job === one.job && fresh === one.fresh && delayMs <= 0)
+    if (alike && (await this.#hasRoom(one, hints.length, options.share ?? 1))) return this.#quick(hints, one, options)
+    return this.#counted(hints, options)
+  }
+
+  /** S11: true while fewer hints were counted in a lane, and pushed since, than it may hold, with some to spare. */
+  async #hasRoom({ job, fresh }: Hint, wanted: number, share: number): Promise<boolean> {
+    if (wanted + known.spare > this.#bounds.maxHints * share) return false
+    const name = laneOf(job, fresh)
+    let room = this.#rooms.get(name)
+    if (!room || room.until < this.#clock.now()) {
+      const until = this.#clock.now() + known.ms
+      const { rows } = await this.#db.query(statements.room, [job, fresh, this.#bounds.maxHints])
+      room = { taken: Number(rows[0]?.count), until }
+      this.#rooms.set(name, room)
+    }
+    if (room.taken + wanted + known.spare > this.#bounds.maxHints * share) return false
+    // At once: who pushes beside this one has no right to the same room.
+    room.taken += wanted
+    return true
+  }
+
+  async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
+    const params = [job, arrayOf(hints.map(({ key }) => key)), fresh, epochOf(options)]
+    const answer = await this.#db.query(statements.pushLane, params).catch((error: unknown) => {
+      // Somebody pushes one of these keys at this moment.
+      if (sqlState(error) === '23505') return undefined
+      throw error
+    })
+    if (!answer) return this.#counted(hints, options)
+    const { meant, there } = answer.rows[0] as { meant: boolean; there: string | null }
+    if (!meant) return hints.map(() => 'lost')
+    if (there === null) return hints.map(() => 'added')
+    const movable = new Map(JSON.parse(there) as [string, boolean][])
+    const moving = fresh ? hints.filter(({ key }) => movable.get(key)) : []
+    const moved = moving.length > 0 ? await this.#counted(moving, options) : []
+    const outcomes = new Map(moving.map(({ key }, i) => [key, moved[i]]))
+    return hints.map(({ key }) => (movable.has(key) ? (outcomes.get(key) ?? 'merged') : 'added'))
+  }
+
+  async #counted(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {
+    const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
+    const { maxHints, maxDelayed } = this.#bounds
+    const [due, delayed] = [maxHints, maxDelayed].map((most) => Math.ceil(most * (options.share ?? 1)))
+    const params = [JSON.stringify(list), due as number, delayed as number, epochOf(options)]
+    const { rows } = await this.#db.query(statements.push, params)
+    const outcomes = new Map<string, Outcome>()
+    for (const outcome of ['merged', 'dropped', 'lost'] as const)
+      for (const [job, key] of JSON.parse((rows[0]?.[outcome] as string | null) ?? '[]') as [string, string][])
+        outcomes.set(nameOf({ job, key }), outcome)
+    return hints.map((hint) => outcomes.get(nameOf(hint)) ?? 'added')
+  }
+}
+
+const nameOf = ({ job, key }: KeyOf) => `${job.length} ${job} ${key}`
+
+const laneOf = (job: string, fresh: boolean) => `${fresh} ${job}`
+
+const epochOf = ({ epoch = null }: PushOptions) => (epoch === null ? null : String(epoch))
+
+/** Texts as Postgres reads an array of them. */
+export const arrayOf = (texts: readonly string[]) =>
+  `{${texts.map((text) => (plainText.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`
+
+/** Needs no quotes in an array: not empty, and not what looks like `null`. */
+const plainText = /^(?!null$)[\w.-]+$/i
+
+function summed(outcomes: readonly Outcome[]): Pushed {
+  const count = { added: 0, merged: 0, dropped: 0, lost: 0 }
+  for (const outcome of outcomes) count[outcome]++
+  return pushed(count)
+}
