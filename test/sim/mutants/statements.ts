@@ -191,6 +191,22 @@ export const ofTheStatements: readonly Mutant[] = [
     storeAgreement,
   ),
   mutant(
+    'sql-new-delay-not-stored',
+    'M40: when an intent with a new id is to run is not stored with it',
+    sql('record-new-intents'),
+    'when x.in_ms is not null then env.at + make_interval(secs => x.in_ms::float8 / 1000) end',
+    'end',
+    storeAgreement,
+  ),
+  mutant(
+    'new-ids-are-believed',
+    'F37: an id that is said to be new and is not fails the call',
+    'src/store/sql/intents.ts',
+    "sqlState(error) === '23505'",
+    "sqlState(error) === '00000'",
+    storeAgreement,
+  ),
+  mutant(
     'sql-enqueue-not-sooner',
     'a fresh hint leaves the one that waits as late as it is',
     'src/backends/postgres/queue/push.sql',

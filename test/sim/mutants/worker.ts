@@ -229,8 +229,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'delay-only-in-the-queue',
     'M40: when an intent is to run is not stored with it',
     'src/enqueue/record.ts',
-    'input: await jsonOf(job, input), inMs, atMs, uniqueKey',
-    'input: await jsonOf(job, input), inMs: 0, atMs, uniqueKey',
+    'await json, inMs, atMs, uniqueKey',
+    'await json, inMs: 0, atMs, uniqueKey',
     sim,
   ),
 ]
