@@ -4,6 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readJob } from '../../src/job/job.ts'
 import type { SqlDatabase, SqlExecutor } from '../../src/store/executor.ts'
+import type { IntentRow } from '../../src/store/intents.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
 import { migrate } from '../../src/store/sql/migrate.ts'
 import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
@@ -154,6 +155,13 @@ const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSche
 
 const stalls = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
 
+/** A hundred intents: some are there already, some have a unique key. */
+const intents = (idIsNew: boolean): IntentRow[] =>
+  some(100, 3_000).map((n) => {
+    const uniqueKey = !idIsNew && n % 2_000 ? `u${n}` : null
+    return { id: uuid(idIsNew ? n + 1_000_000 : n), input: '1', inMs: 0, atMs: null, uniqueKey, idIsNew }
+  })
+
 /** Run after a crash, or a few times an hour. */
 const rare = new Set(['pardon', 'end of the audit'])
 
@@ -189,6 +197,7 @@ const cases: readonly [name: string, run: () => Promise<unknown>, tables: string
     ['parts'],
   ],
   ['check of intents', () => store.source(mail).check(some(100, 5).map(uuid)), ['intents']],
+  ['record of intents', () => store.intents.record('mail', intents(false)), ['intents']],
   ['first page', () => store.source(things).page(null, 10_000, 0, 9), ['things', 'ledger'], ['things_pending']],
   ['page', () => store.source(things).page('50000', 1_000, 0, 9), ['things', 'ledger'], ['things_pending']],
   [
@@ -268,6 +277,7 @@ test('plans that are kept go by index, also when they were made while the tables
     'check',
     'check of a composite key',
     'check of intents',
+    'record of intents',
   ]
   try {
     for (const [name, run, tables] of cases.filter(([each]) => kept.includes(each))) {
@@ -292,9 +302,12 @@ test('plans that are kept go by index, also when they were made while the tables
   }
 })
 
-test('stall needs no look at the ledger but its unique index', async () => {
-  const nodes = await plan(() => store.ledger.stall(stalls()))
-  expect(nodes.filter((node) => node['Relation Name'] === 'ledger').map((node) => node['Node Type'])).toEqual([
+test.each([
+  ['stall', 'ledger', () => store.ledger.stall(stalls())],
+  ['a record of new intents', 'intents', () => store.intents.record('mail', intents(true))],
+] as const)('%s needs no look at the %s but its unique index', async (_name, table, run) => {
+  const nodes = await plan(run)
+  expect(nodes.filter((node) => node['Relation Name'] === table).map((node) => node['Node Type'])).toEqual([
     'ModifyTable',
   ])
 })
