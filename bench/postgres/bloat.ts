@@ -71,26 +71,29 @@ export const bloatFigures: Readonly<Record<'pop' | 'start' | 'backlog' | 'dead',
   dead: 'dead rows',
 }
 
-/** Figures per interval: one line each, for each figure the three sides. */
+/** Figures per interval: a column for each, in it the three sides. */
 function cells(course: Course): string[][] {
   const keys = Object.keys(bloatFigures) as (keyof typeof bloatFigures)[]
   const { samples, pinnedFromMs, pinnedUntilMs } = course.regrow
-  const head = ['second', 'pinned', ...keys.map((key) => `${bloatFigures[key]}: ${bloatSides.join(' / ')}`)]
   const body = samples.map(({ atMs }, n) => [
     shown(atMs / 1000),
-    atMs > pinnedFromMs && atMs <= pinnedUntilMs ? 'yes' : '',
-    ...keys.map((key) => bloatSides.map((side) => shown((course[side].samples[n] as Sample)[key])).join(' / ')),
+    atMs > pinnedFromMs && atMs <= pinnedUntilMs ? 'pinned' : '',
+    ...keys.map((key) => bloatSides.map((side) => figure((course[side].samples[n] as Sample)[key])).join(' / ')),
   ])
-  return [head, ...body]
+  return [['second', 'horizon', ...keys.map((key) => bloatFigures[key])], ...body]
 }
 
-export const bloatText = (course: Course): string[] => [...aligned(cells(course)), '']
+const figure = (value: number) => (Number.isInteger(value) ? value.toLocaleString('en') : shown(value))
+
+const order = `Each figure: ${bloatSides.join(' / ')}.`
+
+export const bloatText = (course: Course): string[] => [...aligned(cells(course)), order, '']
 
 /** Chart and table of the page. */
 export const bloatPage = (course: Course, chart: string): string[] => [
   `![What long transactions do to each side, over time](${chart})`,
   '',
-  'The grey stretch is the time in which at least one of the three transactions was open.',
+  `The grey stretch is the time in which at least one of the three transactions was open. ${order}`,
   '',
   ...markdownOf(cells(course)),
   '',

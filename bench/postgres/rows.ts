@@ -60,7 +60,7 @@ export function scenes(quick: boolean): readonly Scene[] {
   const size = (whole: number, short: number) => (quick ? short : whole)
   return [
     bulk(size(200_000, 50_000)),
-    single({ own: size(40_000, 10_000), peers: size(6_000, 2_000) }),
+    single({ own: size(40_000, 8_000), peers: size(6_000, 1_500) }),
     drains({ own: size(200_000, 50_000), peers: size(100_000, 30_000) }),
     drainMany({ own: size(200_000, 50_000), peers: size(60_000, 20_000) }),
     pickup(size(500, 150)),
