@@ -26,7 +26,7 @@ import { type Quarantine, quarantine } from './operate/quarantine.ts'
 import { type Status, status } from './operate/status.ts'
 import { Canary } from './queue/canary.ts'
 import { FallbackQueue } from './queue/fallback.ts'
-import { lateDoor, pushDoor } from './queue/push.ts'
+import { fillDoor, lateDoor, pushDoor } from './queue/push.ts'
 import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
@@ -162,6 +162,7 @@ export function compose<Tx = Transaction>(
       canary,
       source,
       push,
+      fill: fillDoor(queue, events),
     }
   })
   // Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other.
@@ -176,9 +177,9 @@ export function compose<Tx = Transaction>(
 
   const operating = async () => {
     registry.verify()
-    const { store, queue, push, source } = await opened()
+    const { store, queue, push, fill, source } = await opened()
     const { host, pid } = whereabouts()
-    const shared = { clock, random, events, push, source, queue, leaseMs, author: `${host}:${pid}` }
+    const shared = { clock, random, events, push, fill, source, queue, leaseMs, author: `${host}:${pid}` }
     return { ...shared, store, inspector: store.inspector, sweeps: store.sweeps, jobs: registry.jobs() }
   }
 
@@ -238,7 +239,7 @@ export function compose<Tx = Transaction>(
       const leaving = new AbortController()
       const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving.signal }
       const open = retry(clock, random, opening, opened)
-      const started = open.then(({ store, queue, canary, source, push }) => {
+      const started = open.then(({ store, queue, canary, source, push, fill }) => {
         const { promise: registered, resolve } = pledge()
         const worker = new Worker(
           { clock, random, events, store, source, queue, push },
@@ -251,6 +252,7 @@ export function compose<Tx = Transaction>(
           random,
           events,
           push,
+          fill,
           source,
           queue,
           canary,

@@ -33,6 +33,13 @@ export class Canary {
         if (pushed.lost) this.#suspect()
         return pushed
       },
+      pushFrom:
+        queue.pushFrom &&
+        (async (request) => {
+          const filled = await (queue.pushFrom as NonNullable<Queue['pushFrom']>)(request)
+          if (filled.pushed.lost) this.#suspect()
+          return filled
+        }),
       writeMark: (mark) => queue.writeMark(mark),
       moveMark: (known) => queue.moveMark(known),
       count: (jobs) => queue.count(jobs),

@@ -76,6 +76,11 @@ export class FallbackQueue implements Queue {
     }
   }
 
+  /** Not while memory stands in. Who cannot push this way pushes the other one, and finds out what is wrong. */
+  get pushFrom(): Queue['pushFrom'] {
+    return this.down ? undefined : this.#real.pushFrom
+  }
+
   async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
     this.#working = true
     for (let tries = 1; !this.down; tries++) {

@@ -6,7 +6,7 @@ import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { type Hint, type Pushed, pushed } from './hint.ts'
-import { outOfMemory, type PushOptions, type PushQueue } from './queue.ts'
+import { type Filled, type FillRequest, outOfMemory, type PushOptions, type PushQueue, type Queue } from './queue.ts'
 
 const pageSize = 1_000
 /** Pages on their way at a time: while the queue works on one, the next one is made and sent. */
@@ -63,6 +63,19 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
     }
     await Promise.all(Array.from({ length: pagesAway }, next))
     return pushed(total)
+  }
+}
+
+/** A page that the queue reads by itself; undefined where it cannot, or could not now: then its keys go through the door. */
+export type Fill = (request: Omit<FillRequest, 'share'>) => Promise<Filled | undefined>
+
+/** What pages go through that do not leave the server. Beside the door, and as patient: it never throws. */
+export function fillDoor(queue: Pick<Queue, 'pushFrom'>, events: Events<EventMap>): Fill {
+  return async (request) => {
+    const filled = await queue.pushFrom?.(request).catch(() => undefined)
+    const dropped = filled?.pushed.dropped ?? 0
+    if (dropped > 0) events.emit('hint.dropped', { count: dropped, why: 'full', error: null })
+    return filled
   }
 }
 

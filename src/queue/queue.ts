@@ -1,5 +1,6 @@
 // The view: a disposable set of hints. Push side and pop side are apart; a push-only queue needs only the first.
 import type { Mark } from '../base/mark.ts'
+import type { SqlQuery } from '../job/pending.ts'
 import type { Hint, PoppedHint, Pushed } from './hint.ts'
 
 export type { Mark } from '../base/mark.ts'
@@ -45,6 +46,37 @@ export interface Popped {
   readonly mark: Mark | null
 }
 
+/** A page that a queue reads by itself, since it lives in the same database as the rows. */
+export interface FillRequest {
+  readonly job: string
+  /** A query of (place, key, version, since, at, renewed, wait_ms, eligible), as a source makes it. */
+  readonly page: SqlQuery
+  readonly timeoutMs: number
+  readonly share?: number
+  readonly epoch?: number | null
+}
+
+/** What a queue found in a page, and did with it. */
+export interface Filled {
+  readonly scanned: number
+  /** Key of the last row read; null when nothing was. */
+  readonly last: string | null
+  readonly oldestMs: number | null
+  /** Rows that may be hinted, those in `rows` among them. */
+  readonly eligible: number
+  /** Rows that are not simply pending now: they were not pushed. */
+  readonly rows: readonly {
+    readonly key: string
+    readonly version: string | null
+    readonly waitMs: number
+    readonly renewed: boolean
+  }[]
+  /** A few keys of the others, from all over. */
+  readonly sample: readonly string[]
+  /** What became of the others. */
+  readonly pushed: Pushed
+}
+
 export interface HintCount {
   readonly due: number
   readonly delayed: number
@@ -54,6 +86,8 @@ export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */
   readonly shared: boolean
+  /** Pushes swept hints for a page of the store's rows, read by the queue itself. Missing where it cannot reach them. */
+  readonly pushFrom?: ((request: FillRequest) => Promise<Filled>) | undefined
   /** Puts a mark there, whatever was there before. */
   writeMark(mark: Mark): Promise<void>
   /**

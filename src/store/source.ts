@@ -1,4 +1,5 @@
 // The inner face of a job's truth. `pending` and `input` are two ways to make one; worker and sweep know no other kind.
+import type { SqlQuery } from '../job/pending.ts'
 
 /** A row that a sweep may hint: eligible now or before the next sweep. */
 export interface PageRow {
@@ -45,6 +46,11 @@ export interface Source {
   readonly finishes: boolean
   /** The next page after `after`; keys that cannot start within `horizonMs` are left out. */
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
+  /**
+   * The same page as a value, for a queue that lives beside the rows: a query of (place, key, version, since, at, renewed,
+   * wait_ms, eligible). Missing where only the source itself can read its rows.
+   */
+  pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
   /** Pending rows at a guess, without reading them; null: nobody can tell. */

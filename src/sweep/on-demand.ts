@@ -8,11 +8,12 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
-import type { Push } from '../queue/push.ts'
+import type { Fill, Push } from '../queue/push.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
-import { horizonMs, pageRows, pageTimeoutMs, pass } from './pass.ts'
+import { pass } from './pass.ts'
+import { horizonMs, pageRows, pageTimeoutMs } from './step.ts'
 
 /** What to sweep. */
 export interface SweepOptions {
@@ -52,6 +53,7 @@ export interface OnDemandPorts {
   readonly store: Pick<Store, 'sweeps' | 'ledger' | 'pauses'>
   readonly queue: Pick<Queue, 'count' | 'shared'>
   readonly push: Push
+  readonly fill: Fill
   readonly source: (job: Job) => Source
   /** Every job that the app declares. */
   readonly jobs: readonly Job[]

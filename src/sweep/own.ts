@@ -10,7 +10,7 @@ import type { Queue } from '../queue/queue.ts'
 import type { Pauses } from '../store/pauses.ts'
 import type { Source } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
-import { pageTimeoutMs } from './pass.ts'
+import { pageTimeoutMs } from './step.ts'
 
 export interface OwnPorts extends HintPorts {
   readonly clock: Clock

@@ -9,15 +9,16 @@ import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
-import type { Push } from '../queue/push.ts'
+import type { Fill, Push } from '../queue/push.ts'
 import type { Audits } from '../store/audits.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Pauses } from '../store/pauses.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps, Turn } from '../store/sweeps.ts'
 import { audit, auditEveryMs } from './audit.ts'
-import { type PassResult, pageRows, pageTimeoutMs, pass } from './pass.ts'
+import { pass } from './pass.ts'
 import { allowedBy } from './ramp.ts'
+import { type PassResult, pageRows, pageTimeoutMs } from './step.ts'
 import { waited } from './waiting.ts'
 
 export interface TurnPorts {
@@ -29,6 +30,7 @@ export interface TurnPorts {
   readonly ledger: Ledger
   readonly audits: Audits
   readonly push: Push
+  readonly fill: Fill
   readonly source: (job: Job) => Source
   readonly jobs: readonly Job[]
   readonly holder: () => string

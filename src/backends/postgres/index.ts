@@ -51,6 +51,7 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
         store: sqlStore(db, { exclusive: false }) as OpenStore<never>['store'],
         defaultQueue: () =>
           new PostgresQueue(regrown(db.queue), {
+            pages: db,
             clock: surroundings.clock,
             bell: new Bell({ clock: surroundings.clock, listen: db.listen }),
             bounds: options,

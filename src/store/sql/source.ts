@@ -44,6 +44,12 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       throw error
     }
   }
+  const pageQuery = async (after: string | null, limit: number, horizonMs: number): Promise<SqlQuery> => {
+    const query = read()
+    const text = rowsText(job, query, await shapeOf(), after !== null)
+    const cursor = after === null ? [] : job.key.split(after)
+    return { text, values: [...query.values, job.name, limit, horizonMs, ...cursor] }
+  }
   return {
     get versioned() {
       return versioned
@@ -52,12 +58,10 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       return dated
     },
     finishes: job.query === null,
+    pageQuery,
     async page(after, limit, horizonMs, timeoutMs) {
-      const query = read()
-      const text = pageText(job, query, await shapeOf(), after !== null)
-      const cursor = after === null ? [] : job.key.split(after)
-      const params = [...query.values, job.name, limit, horizonMs, ...cursor]
-      const { rows } = await named(db.queryWithin(timeoutMs, text, params))
+      const { text, values } = await pageQuery(after, limit, horizonMs)
+      const { rows } = await named(db.queryWithin(timeoutMs, pageText(text), values))
       const answer = rows[0] as { scanned: number; last: string | null; oldest_ms: number | null }
       const facts = new Map(
         (JSON.parse((rows[0]?.facts as string | null) ?? '[]') as [string, string | null, number, boolean][]).map(
@@ -132,15 +136,16 @@ function columnsOf(shape: QueryShape): string {
   ].join(', ')
 }
 
-/** A page is bounded by rows scanned (M37) and filtered inside; the cursor moves on even when nothing was eligible. */
-function pageText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
+/**
+ * The rows of a page: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37); those that may
+ * not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible.
+ */
+function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
   const cursor = job.key.columns.map(({ type }, i) => `$${first + 3 + i}::text::${sqlType[type]}`)
   const after = resumed ? `and (${keys.join(', ')}) > (${cursor.join(', ')})` : ''
   const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
-  const dated = shape.runAt || shape.createdAt
-  // Keys are one text, and facts are told of those rows only that have any: as rows they would take three times as long.
   return `
 with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon),
 page as materialized (
@@ -148,27 +153,29 @@ page as materialized (
 ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
-),
-joined as materialized (
-  select p.place, ${key} as key, p.version, p.since, l.renewed is true as renewed,
-    case when p.run_at is null and l.retry_at is null then 0 else
-      ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms
-  from page p cross join env left join lateral (
-    select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
-      b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
-    from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
-  ) l on true
-  where (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
-    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon)
 )
-select (select count(*) from page)::int as scanned,
-  (select ${key} from page p order by place desc limit 1) as last,
-  ${dated ? '(select extract(epoch from env.at - min(j.since)) * 1000 from joined j where j.since <= env.at)' : 'null'}::float8 as oldest_ms,
-  (select json_agg(o.key) from (select key from joined order by place) o)::text as keys,
-  (select json_agg(json_build_array(key, version, wait_ms, renewed)) from joined
-    where version is not null or wait_ms > 0 or renewed)::text as facts
-from env`
+select p.place, ${key} as key, p.version, p.since, env.at, l.renewed is true as renewed,
+  case when p.run_at is null and l.retry_at is null then 0 else
+    ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms,
+  (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
+    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
+from page p cross join env left join lateral (
+  select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
+    b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
+  from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
+) l on true`
 }
+
+/** A page as one row: keys are one text, and facts are told of those rows only that have any. */
+const pageText = (rows: string) => `
+with rows as materialized (${rows}
+)
+select (select count(*) from rows)::int as scanned,
+  (select key from rows order by place desc limit 1) as last,
+  (select extract(epoch from max(at) - min(since)) * 1000 from rows where eligible and since <= at)::float8 as oldest_ms,
+  (select json_agg(key order by place) from rows where eligible)::text as keys,
+  (select json_agg(json_build_array(key, version, wait_ms, renewed)) from rows
+    where eligible and (version is not null or wait_ms > 0 or renewed))::text as facts`
 
 /** Keys as the check reads them: an array of texts of the key's type, or rows of column texts as JSON. */
 const keyList = (job: Job, keys: readonly string[]) =>

@@ -5,7 +5,8 @@ import { sql } from '../../../src/job/pending.ts'
 import type { Hint } from '../../../src/queue/hint.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, Source } from '../../../src/store/source.ts'
-import { horizonMs, type PassPorts, pass } from '../../../src/sweep/pass.ts'
+import { type PassPorts, pass } from '../../../src/sweep/pass.ts'
+import { horizonMs } from '../../../src/sweep/step.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 const { job } = readJob('a', { pending: sql`select id from t`, sweep: { every: '1m', jitter: '10s' } })
@@ -53,6 +54,8 @@ function world(table: {
         return rows.map(({ key }) => key)
       },
     } as unknown as Ledger,
+    // A queue that is not beside the rows.
+    fill: async () => undefined,
     async push(hints) {
       order.push('push')
       pushes.push(hints)

@@ -10,9 +10,18 @@ import {
   type Pushed,
   type QueueBounds,
 } from '../../../queue/hint.ts'
-import { outOfMemory, type Popped, type PopRequest, type PushOptions, type Queue } from '../../../queue/queue.ts'
-import { type Row, type SqlExecutor, sqlState } from '../../../store/executor.ts'
+import {
+  type Filled,
+  type FillRequest,
+  outOfMemory,
+  type Popped,
+  type PopRequest,
+  type PushOptions,
+  type Queue,
+} from '../../../queue/queue.ts'
+import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { Bell } from './bell.ts'
+import { fill } from './fill.ts'
 import { Pushes } from './pushes.ts'
 import { Reached } from './reached.ts'
 import { statements } from './statements.gen.ts'
@@ -23,6 +32,7 @@ const pollMs = { quick: 20, floor: 1_000 }
 export class PostgresQueue implements Queue {
   readonly name = 'postgres'
   readonly shared = true
+  readonly pushFrom: Queue['pushFrom']
   readonly #db: SqlExecutor
   readonly #clock: Clock
   readonly #bell: Bell
@@ -35,8 +45,10 @@ export class PostgresQueue implements Queue {
   #mark: Mark | null = null
   #closed = false
 
-  constructor(db: SqlExecutor, { clock, bell = new Bell({ clock, listen: null }), bounds = {} }: PostgresQueueOptions) {
+  constructor(db: SqlExecutor, options: PostgresQueueOptions) {
+    const { clock, bell = new Bell({ clock, listen: null }), bounds = {}, pages } = options
     this.#db = db
+    this.pushFrom = pages && ((request) => this.#fill(pages, request))
     this.#clock = clock
     this.#bell = bell
     this.#pushes = new Pushes(db, clock, { ...defaultBounds, ...bounds })
@@ -109,6 +121,15 @@ export class PostgresQueue implements Queue {
     await Promise.allSettled(this.#underWay)
   }
 
+  /** As a push of swept hints, but the page does not leave the server. */
+  async #fill(pages: Pages, request: FillRequest): Promise<Filled> {
+    const { room, done } = await this.#pushes.reserve(request.job, request.share ?? 1)
+    const filled = await this.#during(fill(pages, request, room))
+    done(filled.pushed.added)
+    if (filled.pushed.added > 0) this.#bell.ring([request.job])
+    return filled
+  }
+
   #during<T>(call: Promise<T>): Promise<T> {
     const settled = call.finally(() => this.#underWay.delete(settled))
     this.#underWay.add(settled)
@@ -130,8 +151,13 @@ export class PostgresQueue implements Queue {
   }
 }
 
+/** Runs statements that hold the user's SQL, with a time limit. */
+type Pages = Pick<SqlDatabase, 'queryWithin'>
+
 export interface PostgresQueueOptions {
   readonly clock: Clock
+  /** Missing: pages come as keys. */
+  readonly pages?: Pages
   /** Defaults to one that only this process rings. */
   readonly bell?: Bell
   readonly bounds?: Partial<QueueBounds>

@@ -48,6 +48,17 @@ export class Pushes {
     return summed(gathers ? await this.#together.add(hints) : await this.#send(hints, options))
   }
 
+  /** S11: hints that the swept lane of a job may still take; `done` tells how many of these it took. */
+  async reserve(job: string, share: number): Promise<{ room: number; done(added: number): void }> {
+    const room = await this.#counted(job, false)
+    return {
+      room: Math.ceil(this.#bounds.maxHints * share) - room.taken,
+      done: (added) => {
+        room.taken += added
+      },
+    }
+  }
+
   /** The count of a lane may be anything now. */
   forget(): void {
     this.#rooms.clear()
@@ -81,24 +92,28 @@ export class Pushes {
     const alike =
       one && hints.every(({ job, fresh, delayMs }) => job === one.job && fresh === one.fresh && delayMs <= 0)
     if (alike && (await this.#hasRoom(one, hints.length, options.share ?? 1))) return this.#quick(hints, one, options)
-    return this.#counted(hints, options)
+    return this.#exact(hints, options)
   }
 
   /** S11: true while fewer hints were counted in a lane, and pushed since, than it may hold, with some to spare. */
   async #hasRoom({ job, fresh }: Hint, wanted: number, share: number): Promise<boolean> {
     if (wanted + known.spare > this.#bounds.maxHints * share) return false
-    const name = laneOf(job, fresh)
-    let room = this.#rooms.get(name)
-    if (!room || room.until < this.#clock.now()) {
-      const until = this.#clock.now() + known.ms
-      const { rows } = await this.#db.query(statements.room, [job, fresh, this.#bounds.maxHints])
-      room = { taken: Number(rows[0]?.count), until }
-      this.#rooms.set(name, room)
-    }
+    const room = await this.#counted(job, fresh)
     if (room.taken + wanted + known.spare > this.#bounds.maxHints * share) return false
     // At once: who pushes beside this one has no right to the same room.
     room.taken += wanted
     return true
+  }
+
+  async #counted(job: string, fresh: boolean): Promise<Room> {
+    const name = laneOf(job, fresh)
+    const found = this.#rooms.get(name)
+    if (found && found.until >= this.#clock.now()) return found
+    const until = this.#clock.now() + known.ms
+    const { rows } = await this.#db.query(statements.room, [job, fresh, this.#bounds.maxHints])
+    const room = { taken: Number(rows[0]?.count), until }
+    this.#rooms.set(name, room)
+    return room
   }
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
@@ -108,18 +123,18 @@ export class Pushes {
       if (sqlState(error) === '23505') return undefined
       throw error
     })
-    if (!answer) return this.#counted(hints, options)
+    if (!answer) return this.#exact(hints, options)
     const { meant, there } = answer.rows[0] as { meant: boolean; there: string | null }
     if (!meant) return hints.map(() => 'lost')
     if (there === null) return hints.map(() => 'added')
     const movable = new Map(JSON.parse(there) as [string, boolean][])
     const moving = fresh ? hints.filter(({ key }) => movable.get(key)) : []
-    const moved = moving.length > 0 ? await this.#counted(moving, options) : []
+    const moved = moving.length > 0 ? await this.#exact(moving, options) : []
     const outcomes = new Map(moving.map(({ key }, i) => [key, moved[i]]))
     return hints.map(({ key }) => (movable.has(key) ? (outcomes.get(key) ?? 'merged') : 'added'))
   }
 
-  async #counted(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {
+  async #exact(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {
     const list = hints.map(({ job, key, delayMs, fresh }) => ({ job, key, fresh, delay_ms: delayMs }))
     const { maxHints, maxDelayed } = this.#bounds
     const [due, delayed] = [maxHints, maxDelayed].map((most) => Math.ceil(most * (options.share ?? 1)))

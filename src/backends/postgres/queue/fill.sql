@@ -1,0 +1,42 @@
+-- Fill: a page of pending rows becomes hints of the swept lane, and no key leaves the server. :page is the source's query of
+-- (place, key, version, since, at, renewed, wait_ms, eligible), whose parameters come first; :1 is the first one after those.
+-- :1 job · :2 epoch, as in push.sql · :3 room in the lane
+-- Rows with facts are not for this statement (later than now, or in another version than the one that failed): they are told.
+-- Returns one row: scanned, last, oldest_ms, eligible, added, dropped, meant, rows: json [[key, version, wait_ms, renewed]]
+-- of those with facts, and sample: json [key] of a few others.
+-- Hints that are there are looked up one by one, and rows are written in key order: see push-lane.sql.
+with page as materialized (
+:page
+),
+env as materialized (
+  select regrow.clock() as at,
+    :2::text is null or exists (select 1 from regrow.canary c where c.epoch = :2::text::int8) as meant
+),
+plain as materialized (
+  select p.place, p.key from page p where p.eligible and p.wait_ms = 0 and not p.renewed
+),
+missing as materialized (
+  select p.key from plain p cross join env
+  where env.meant and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+),
+put as (
+  insert into regrow.hints (job, key, due_at, fresh)
+  select :1::text, m.key, env.at, false from missing m cross join env order by m.key collate "C" limit :3::int8
+  :conflict
+  returning 1
+),
+added as materialized (
+  select count(*)::int as count from put
+)
+select (select count(*) from page)::int as scanned,
+  (select key from page order by place desc limit 1) as last,
+  (select extract(epoch from max(at) - min(since)) * 1000 from page where eligible and since <= at)::float8 as oldest_ms,
+  (select count(*) from page where eligible)::int as eligible,
+  added.count as added,
+  greatest((select count(*) from missing) - :3::int8, 0)::int as dropped,
+  env.meant,
+  (select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from page
+    where eligible and (wait_ms > 0 or renewed))::text as rows,
+  (select json_agg(key) from plain where place % greatest((select count(*) from page) / 32, 1) = 0)::text as sample,
+  case when added.count > 0 then pg_notify('regrow_hints', :1::text)::text end as told
+from added cross join env

@@ -1,0 +1,56 @@
+// The hints of one pass on their way to the queue: not faster than its ramp allows, and with a sign of life now and then.
+import type { Clock } from '../base/clock.ts'
+import { allowedBy, rampStepMs } from './ramp.ts'
+
+export interface RampedPorts {
+  readonly clock: Clock
+  /** Stores the cursor and keeps the turn; false: it is somebody else's now. */
+  readonly advance: (cursor: string | null, pushed: number) => Promise<boolean>
+}
+
+/**
+ * So often at most a pass shows between its pushes that it lives, and sees that its turn was taken: after a loss the hints of
+ * the pass before would stand in front of those that were lost, and nobody would ramp them.
+ */
+const signMs = 100
+
+export class Ramped {
+  readonly #ports: RampedPorts
+  readonly #signal: AbortSignal
+  readonly #rampedAt: number | null
+  #pushed = 0
+  #signAt: number
+
+  /** `rampedMs`: since everything came back at once; null: it did not. */
+  constructor(ports: RampedPorts, rampedMs: number | null, signal: AbortSignal) {
+    this.#ports = ports
+    this.#signal = signal
+    this.#signAt = ports.clock.now()
+    this.#rampedAt = rampedMs === null ? null : ports.clock.now() - rampedMs
+  }
+
+  /** True for the pass that brings everything back. */
+  get ramps(): boolean {
+    return this.#rampedAt !== null
+  }
+
+  /** How many may be pushed now, one at least: waits until that is so, or tells why nothing more is to be pushed. */
+  async room(cursor: string | null): Promise<number | 'lost' | 'stopped'> {
+    const { clock, advance } = this.#ports
+    for (;;) {
+      if (clock.now() - this.#signAt >= signMs) {
+        if (!(await advance(cursor, this.#pushed))) return 'lost'
+        this.#signAt = clock.now()
+      }
+      const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt
+      const room = allowedBy(since) - this.#pushed
+      if (room >= 1) return room
+      if (this.#signal.aborted) return 'stopped'
+      await clock.sleep(rampStepMs, this.#signal)
+    }
+  }
+
+  note(added: number): void {
+    this.#pushed += added
+  }
+}
