@@ -4,17 +4,25 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../src/backends/postgres/database.ts'
 import { Bell, channel, type Listen } from '../../src/backends/postgres/queue/bell.ts'
+import { PostgresQueue } from '../../src/backends/postgres/queue/postgres-queue.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { pledge } from '../../src/base/pledge.ts'
+import { migrated } from '../conformance/postgres-subject.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'
 
-/** Ten times as fast: a heartbeat each 0.2 s. */
-const briskClock: Clock = {
+/** Time that passes so many times as fast. */
+const clockOf = (pace: number): Clock => ({
   ...systemClock,
-  now: () => systemClock.now() * 10,
-  sleep: (ms, signal) => systemClock.sleep(ms / 10, signal),
-  after: (ms, then) => systemClock.after(ms / 10, then),
-}
+  now: () => systemClock.now() * pace,
+  sleep: (ms, signal) => systemClock.sleep(ms / pace, signal),
+  after: (ms, then) => systemClock.after(ms / pace, then),
+})
+
+/** A heartbeat each 0.2 s. */
+const briskClock = clockOf(10)
+/** Polls more than a minute apart. */
+const lazyClock = clockOf(0.01)
 
 /** Longer than any test lasts: who wakes before was told. */
 const longMs = 3_600_000
@@ -235,4 +243,36 @@ test('when nobody waited for a while the connection is closed, and opened again 
   waiter.rung = false
   await isRung(bell, waiter)
   expect(bell.listening).toBe(true)
+})
+
+async function queueOf(clock: Clock, listen?: Listen): Promise<PostgresQueue> {
+  const db = await openDatabase(database.url, {}, { clock: systemClock, leaseMs: 10_000 })
+  const queue = new PostgresQueue(db.queue, { clock, bell: new Bell({ clock, listen: listen ?? db.listen }) })
+  open.push(db, queue)
+  return queue
+}
+
+const hint = (key: string) => ({ job: 'thing.make', key, delayMs: 0, fresh: true })
+const popping = (queue: PostgresQueue) =>
+  queue.pop({ jobs: [{ job: 'thing.make', limit: 10 }], limit: 10, waitMs: longMs }).then(({ hints }) => hints)
+
+test('a push of one process ends the pop of another without a poll', async () => {
+  await migrated(database.url)
+  const [here, there] = [await queueOf(lazyClock), await queueOf(systemClock)]
+  const popped = popping(here)
+  await expect.poll(listeners, { timeout: 20_000 }).toHaveLength(1)
+  await there.push([hint('told')])
+  expect(await popped).toEqual([{ job: 'thing.make', key: 'told', fresh: true }])
+})
+
+test('a push that a bell does not tell of, though it seems to listen, is found by the polls under it', async () => {
+  await migrated(database.url)
+  const { promise: pinged, resolve } = pledge()
+  const deaf: Listen = async () => ({ ping: async () => resolve(), close: async () => {} })
+  const [here, there] = [await queueOf(briskClock, deaf), await queueOf(systemClock)]
+  const popped = popping(here)
+  // By now it rests, and does not because the bell has just begun to listen.
+  await pinged
+  await there.push([hint('untold')])
+  expect(await popped).toEqual([{ job: 'thing.make', key: 'untold', fresh: true }])
 })

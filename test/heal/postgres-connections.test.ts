@@ -1,7 +1,11 @@
-// Connections to Postgres break under a worker: all of them again and again, the only one, those of a pooler. It makes new ones.
+// Connections to Postgres break under a worker: all of them again and again, the only one, those of a pooler, the one that
+// listens. It makes new ones.
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { regrow, sql } from '../../src/index.ts'
 import { freshDatabase } from '../services/database.ts'
+import { startProxy } from '../services/proxy.ts'
 import { Scene } from './postgres-scene.ts'
 
 describe.concurrent('connections are ended in the server', () => {
@@ -55,5 +59,33 @@ describe.concurrent('connections are ended in the server', () => {
         await scene.query(`select 1 from pg_stat_activity where datname = current_database() and query ~* '^listen'`),
       ).toEqual([])
     })
+  })
+
+  test('the one that listens, which stays open and says nothing: polls find what it does not tell, and it is made again', async () => {
+    const database = await freshDatabase('cut_listen')
+    const url = new URL(database.url)
+    const proxy = await startProxy(Number(url.port))
+    url.port = String(proxy.port)
+    const other = regrow({ store: postgres(database.url) })
+    const { enqueueMany } = other.job('thing.make', {
+      key: 'int',
+      pending: sql`select id from things where state = 'pending'`,
+    })
+    const listens = `select pid from pg_stat_activity
+      where datname = current_database() and query ~ '^(listen regrow_hints|select 1$)' and pid <> all($1)`
+    try {
+      await Scene.play(database, { given: () => url.href, every: '1h' }, async (scene) => {
+        const [before] = await scene.found(listens, [[]])
+        expect(proxy.swallowThose('listen regrow_hints')).toBe(1)
+        await enqueueMany(await scene.insert(8))
+        await scene.allDone()
+        await scene.found(listens, [[before?.pid]])
+        await enqueueMany(await scene.insert(8))
+        await scene.allDone()
+        await other.close()
+      })
+    } finally {
+      await proxy.close()
+    }
   })
 })

@@ -14,6 +14,8 @@ export interface TcpProxy {
   reset(): number
   /** From now on every byte is swallowed, of new connections, too; nothing is closed. */
   swallow(): void
+  /** The same for connections alone whose client began with this text; returns how many there are. */
+  swallowThose(said: string): number
   /** New connections are cut at once. */
   refuse(): void
   /** New connections get through again; those that became mute stay so for ever. */
@@ -23,16 +25,22 @@ export interface TcpProxy {
 
 type Mode = 'pass' | 'swallow' | 'refuse'
 
+/** So much of what a client says first is kept. */
+const saidMost = 4_096
+
 /** Starts a proxy in front of a port of this machine. */
 export async function startProxy(behind: number): Promise<TcpProxy> {
   let target = behind
   let mode: Mode = 'pass'
-  const pairs = new Set<{ client: Socket; server: Socket | undefined; mute: boolean }>()
+  const pairs = new Set<{ client: Socket; server: Socket | undefined; mute: boolean; said: string }>()
 
   const proxy = createServer((client) => {
     if (mode === 'refuse') return void client.resetAndDestroy()
     const server = mode === 'swallow' ? undefined : connect({ port: target, host: '127.0.0.1' })
-    const pair = { client, server, mute: server === undefined }
+    const pair = { client, server, mute: server === undefined, said: '' }
+    client.on('data', (bytes) => {
+      if (pair.said.length < saidMost) pair.said += bytes.toString('latin1')
+    })
     pairs.add(pair)
     const over = () => {
       // Who is mute hears nothing of the other end, not even that it is gone.
@@ -71,6 +79,11 @@ export async function startProxy(behind: number): Promise<TcpProxy> {
     swallow: () => {
       mode = 'swallow'
       for (const pair of pairs) pair.mute = true
+    },
+    swallowThose: (said) => {
+      const those = [...pairs].filter((pair) => pair.said.includes(said))
+      for (const pair of those) pair.mute = true
+      return those.length
     },
     refuse: () => {
       mode = 'refuse'

@@ -4,8 +4,15 @@
 // schedules.
 import { ofTheLowerArrow } from './lower.ts'
 import type { Mutant } from './mutant.ts'
+import { ofPostgres } from './postgres.ts'
 import { ofRedis } from './redis.ts'
 import { ofTheStatements } from './statements.ts'
 import { ofTheWorker } from './worker.ts'
 
-export const mutants: readonly Mutant[] = [...ofTheWorker, ...ofTheLowerArrow, ...ofTheStatements, ...ofRedis]
+export const mutants: readonly Mutant[] = [
+  ...ofTheWorker,
+  ...ofTheLowerArrow,
+  ...ofTheStatements,
+  ...ofRedis,
+  ...ofPostgres,
+]
