@@ -148,16 +148,17 @@ export class Bell {
     })
     try {
       const inTime = withDeadline(this.#clock, connectMs, 'LISTEN', opening)
-      await Promise.race([inTime, stirred])
-      if (stir.signal.aborted) throw undefined
-      const connection = await inTime
-      this.#deaf = connection === undefined
-      return connection
+      const connection = await Promise.race([inTime, stirred])
+      if (!stir.signal.aborted) {
+        this.#deaf = connection === undefined
+        return connection ?? undefined
+      }
     } catch {
-      // One that comes after all is nobody's.
-      opening.then((late) => late?.close()).catch(() => {})
-      return undefined
+      // Refused, or not in time: the next try comes.
     }
+    // One that comes after all is nobody's.
+    opening.then((late) => late?.close()).catch(() => {})
+    return undefined
   }
 
   /** Until it ends, says nothing, or nobody needs it. */
@@ -168,15 +169,12 @@ export class Bell {
     while (!ended.aborted) {
       await this.#clock.sleep(heartbeat.everyMs, ended)
       if (ended.aborted || !this.#wanted) break
-      const answer = withDeadline(this.#clock, heartbeat.patienceMs, 'LISTEN', connection.ping())
       // A connection that nobody closed and that leads nowhere looks like one on which nothing happens.
-      if (
-        !(await answer.then(
-          () => true,
-          () => false,
-        ))
+      const answered = await withDeadline(this.#clock, heartbeat.patienceMs, 'LISTEN', connection.ping()).then(
+        () => true,
+        () => false,
       )
-        break
+      if (!answered) break
     }
     this.#heard = undefined
     // Whoever rests for long, because it would be told, has to look often from now on.
