@@ -51,6 +51,8 @@ export interface Source {
    * wait_ms, eligible). Missing where only the source itself can read its rows.
    */
   pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
+  /** Key of the row that ends the page of `limit` rows after `after`; null: there are not so many. As `pageQuery`. */
+  pageEnd?(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
   /** Pending rows at a guess, without reading them; null: nobody can tell. */

@@ -1,11 +1,12 @@
-// Lower arrow: a page that the queue reads by itself, since it lives beside the rows. Only the few rows that are not simply
-// pending now come here, and go the usual way.
+// Lower arrow: pages that the queue reads by itself, since it lives beside the rows. Only the few rows that are not simply
+// pending now come here, and go the usual way. When everything is to come back, two pages are on their way at a time.
 import type { Job } from '../job/job.ts'
 import type { Fill } from '../queue/push.ts'
+import type { Filled } from '../queue/queue.ts'
 import type { Source } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
 import type { Ramped } from './ramped.ts'
-import { horizonMs, pageTimeoutMs, type Step } from './step.ts'
+import { horizonMs, type PassStart, pageRows, pageTimeoutMs, type Step } from './step.ts'
 
 export interface InsidePorts extends HintPorts {
   readonly source: Source
@@ -13,43 +14,97 @@ export interface InsidePorts extends HintPorts {
   readonly ramped: Ramped
 }
 
-export interface InsidePage {
+/** A page on its way; undefined: the queue could not. */
+interface OnItsWay {
   readonly after: string | null
   readonly limit: number
-  readonly epoch: number | null
+  readonly filled: Promise<Filled | undefined>
 }
 
-/** Null: the queue, or this source, cannot do that. */
-export async function inside(
-  ports: InsidePorts,
-  job: Job,
-  { after, limit: most, epoch }: InsidePage,
-): Promise<Step | null> {
-  const { source, fill, ramped } = ports
-  if (!source.pageQuery) return null
-  const nothing = { seen: 0, pushed: 0, held: 0, dropped: 0, passed: 0, cursor: after, oldestMs: null, rows: [] }
-  const room = await ramped.room(after)
-  if (typeof room === 'string') return { ...nothing, ended: room }
-  const limit = Math.min(most, room)
-  const page = await source.pageQuery(after, limit, horizonMs(job))
-  const filled = await fill({ job: job.name, page, timeoutMs: pageTimeoutMs, epoch })
-  if (!filled) return null
-  const { scanned, eligible, last, oldestMs } = filled
-  const others = filled.rows.length > 0 ? await hintRows(ports, job, filled.rows, epoch) : { added: 0, dropped: 0 }
-  const { added, dropped, lost = 0 } = filled.pushed
-  ramped.note(added + others.added)
-  const found = {
-    seen: scanned,
-    pushed: added + others.added,
-    held: scanned - eligible,
-    dropped: dropped + others.dropped,
-    oldestMs,
-    rows: [...filled.rows, ...filled.sample.map((key) => ({ key, version: null, waitMs: 0, renewed: false }))],
+export class Inside {
+  readonly #ports: InsidePorts
+  readonly #job: Job
+  readonly #start: PassStart
+  #ahead: OnItsWay | undefined
+
+  constructor(ports: InsidePorts, job: Job, start: PassStart) {
+    this.#ports = ports
+    this.#job = job
+    this.#start = start
   }
-  // M42: what this pass still has to push is not what the new queue lacks most.
-  if (lost + ('lost' in others ? (others.lost ?? 0) : 0) > 0) return { ...nothing, ...found, ended: 'lost' }
-  if (found.dropped > 0) return { ...nothing, ...found, ended: 'full' }
-  const finished = scanned < limit || last === null
-  // L6: the cursor moves on even when nothing was eligible.
-  return { ...found, passed: scanned, cursor: finished ? null : last, ended: finished ? 'finished' : null }
+
+  /** Null: the queue, or this source, cannot do that. */
+  async step(after: string | null, most: number): Promise<Step | null> {
+    const { ramped } = this.#ports
+    const ready = await this.#arrived(after)
+    const room = ready ? ready.limit : await ramped.room(after)
+    if (typeof room === 'string') return { ...nothing, cursor: after, ended: room }
+    const page = ready ?? this.#send(after, Math.min(most, room))
+    const end = await this.#pageEnd(page)
+    if (end !== null && ramped.roomNow() >= pageRows) this.#ahead = this.#send(end, pageRows)
+    const filled = await page.filled
+    return filled ? this.#stepOf(filled, page) : null
+  }
+
+  /** What is still on its way is waited for: nothing of a pass runs after it. */
+  async over(): Promise<void> {
+    await this.#ahead?.filled
+  }
+
+  /** The page that was sent ahead, unless rows came or went before its beginning: then it is read anew from there (L3). */
+  async #arrived(after: string | null): Promise<OnItsWay | undefined> {
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    if (ahead?.after === after) return ahead
+    await ahead?.filled
+    return undefined
+  }
+
+  #send(after: string | null, limit: number): OnItsWay {
+    const { source, fill, ramped } = this.#ports
+    const { name } = this.#job
+    ramped.note(limit)
+    const filling = async () => {
+      const page = await source.pageQuery?.(after, limit, horizonMs(this.#job))
+      const filled = page && (await fill({ job: name, page, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
+      ramped.note((filled?.pushed.added ?? 0) - limit)
+      return filled
+    }
+    const filled = filling()
+    filled.catch(() => {})
+    return { after, limit, filled }
+  }
+
+  /** Where the page after this one begins, if it is worth asking before this one is done. */
+  async #pageEnd({ after, limit }: OnItsWay): Promise<string | null> {
+    const { ramped, source } = this.#ports
+    if (!ramped.ramps || limit < pageRows || ramped.roomNow() < pageRows || !source.pageEnd) return null
+    // What is wrong with it shows in the page.
+    return source.pageEnd(after, limit, pageTimeoutMs).catch(() => null)
+  }
+
+  async #stepOf(filled: Filled, { after, limit }: OnItsWay): Promise<Step> {
+    const { scanned, eligible, last, oldestMs, rows, sample, pushed } = filled
+    const { epoch } = this.#start
+    const others =
+      rows.length > 0 ? await hintRows(this.#ports, this.#job, rows, epoch) : { added: 0, dropped: 0, lost: 0 }
+    this.#ports.ramped.note(others.added)
+    const found = {
+      seen: scanned,
+      pushed: pushed.added + others.added,
+      held: scanned - eligible,
+      dropped: pushed.dropped + others.dropped,
+      oldestMs,
+      rows: [...rows, ...sample.map((key) => ({ key, version: null, waitMs: 0, renewed: false }))],
+    }
+    const stays = { ...found, passed: 0, cursor: after }
+    // M42: what this pass still has to push is not what the new queue lacks most.
+    if ((pushed.lost ?? 0) + (others.lost ?? 0) > 0) return { ...stays, ended: 'lost' }
+    if (found.dropped > 0) return { ...stays, ended: 'full' }
+    const finished = scanned < limit || last === null
+    // L6: the cursor moves on even when nothing was eligible.
+    return { ...found, passed: scanned, cursor: finished ? null : last, ended: finished ? 'finished' : null }
+  }
 }
+
+const nothing = { seen: 0, pushed: 0, held: 0, dropped: 0, passed: 0, oldestMs: null, rows: [] }

@@ -6,7 +6,7 @@ import type { Fill } from '../queue/push.ts'
 import type { Source } from '../store/source.ts'
 import { ByKeys } from './by-keys.ts'
 import type { HintPorts } from './hint-rows.ts'
-import { inside } from './inside.ts'
+import { Inside } from './inside.ts'
 import { Ramped } from './ramped.ts'
 import { type PassResult, type PassStart, pageRows, pushRows, type Step } from './step.ts'
 
@@ -27,21 +27,24 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const until = clock.now() + budgetMs
   const ramped = new Ramped(ports, start.rampedMs, signal)
   const byKeys = new ByKeys({ ...ports, ramped }, job, start)
+  const inside = new Inside({ ...ports, ramped }, job, start)
   let fills = !start.paused && start.brief !== 'all' && job.sweepJitterMs === 0
   let total: PassResult = { ...nothing, cursor: start.cursor }
-  for (;;) {
-    const limit = start.brief === 'all' || (start.brief === 'first' && total.seen === 0) ? pushRows : pageRows
-    const filled = fills
-      ? await inside({ ...ports, ramped }, job, { after: total.cursor, limit, epoch: start.epoch })
-      : null
-    // A queue that did not: what is wrong shows when the keys come here.
-    fills = filled !== null
-    const step = filled ?? (await byKeys.step(total.cursor, limit))
-    total = sum(total, step)
-    if (step.ended) return { ...total, ended: step.ended }
-    if (!(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
-    if (signal.aborted) return { ...total, ended: 'stopped' }
-    if (clock.now() >= until) return { ...total, ended: 'budget' }
+  try {
+    for (;;) {
+      const limit = start.brief === 'all' || (start.brief === 'first' && total.seen === 0) ? pushRows : pageRows
+      const filled = fills ? await inside.step(total.cursor, limit) : null
+      // A queue that did not: what is wrong shows when the keys come here.
+      fills = filled !== null
+      const step = filled ?? (await byKeys.step(total.cursor, limit))
+      total = sum(total, step)
+      if (step.ended) return { ...total, ended: step.ended }
+      if (!(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
+      if (signal.aborted) return { ...total, ended: 'stopped' }
+      if (clock.now() >= until) return { ...total, ended: 'budget' }
+    }
+  } finally {
+    await inside.over()
   }
 }
 

@@ -42,14 +42,20 @@ export class Ramped {
         if (!(await advance(cursor, this.#pushed))) return 'lost'
         this.#signAt = clock.now()
       }
-      const since = this.#rampedAt === null ? null : clock.now() - this.#rampedAt
-      const room = allowedBy(since) - this.#pushed
+      const room = this.roomNow()
       if (room >= 1) return room
       if (this.#signal.aborted) return 'stopped'
       await clock.sleep(rampStepMs, this.#signal)
     }
   }
 
+  /** How many may be pushed now, without waiting. */
+  roomNow(): number {
+    const since = this.#rampedAt === null ? null : this.#ports.clock.now() - this.#rampedAt
+    return allowedBy(since) - this.#pushed
+  }
+
+  /** So many are pushed, or about to be. */
   note(added: number): void {
     this.#pushed += added
   }

@@ -131,7 +131,7 @@ test('a server that refuses hints for memory gets fewer of them: told, no outage
 
 test('a pop of a table through which many hints went costs too little for Postgres to compile it', async () => {
   await sweeping.query(
-    `insert into regrow.hints select 'thing.make', n::text, now(), false from generate_series(1, 100000) n`,
+    `insert into regrow.hints (job, key, due_at, fresh) select 'thing.make', n::text, now(), false from generate_series(1, 100000) n`,
   )
   await sweeping.query('delete from regrow.hints')
   const [plan] = await sweeping.query<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(

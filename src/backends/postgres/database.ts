@@ -159,13 +159,18 @@ function statements(
   }
 }
 
-/** begin / set local / query / commit: a timeout set in the same statement would not stop it. */
+/**
+ * begin / set local / query / commit: a timeout set in the same statement would not stop it. A page is a few milliseconds of
+ * work whose guess looks like many: compiling it would take longer.
+ */
 async function within(
   tx: SqlExecutor,
   timeoutMs: number,
   text: string,
   params: Parameters<SqlExecutor['query']>[1] = [],
 ) {
-  await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)
+  await tx.query(`select set_config('statement_timeout', $1, true), set_config('jit', 'off', true)`, [
+    String(Math.round(timeoutMs)),
+  ])
   return tx.query(text, params)
 }

@@ -4,6 +4,7 @@
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
 -- `is not distinct from` and not `=`: never by ledger_holder, whose entries are mostly of claims that are over.
+-- Rows that are locked are found again by array and not by join: a join that was planned for an empty table walks the whole index.
 with held as materialized (
   select i.* from (
     select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
@@ -18,7 +19,9 @@ with held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h where h.state = 'done' and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from held where state = 'done'))
+    and l.take = any (array(select take from held where state = 'done')) and l.holder is not distinct from $1::text
 ),
 kept as (
   update regrow.ledger l
@@ -27,10 +30,12 @@ kept as (
     pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end,
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
-  from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
+  from held h
+  where l.key = any (array(select key from held where state <> 'done'))
+    and h.state <> 'done' and l.take = h.take and l.holder is not distinct from $1::text
 ),
 finished as (
-  delete from regrow.intents n using held h
-  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
+  delete from regrow.intents n
+  where n.id = any (array(select case when finish then key::uuid end from held where state = 'done' and finish))
 )
 select take::text as take from held

@@ -59,6 +59,13 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     },
     finishes: job.query === null,
     pageQuery,
+    async pageEnd(after, limit, timeoutMs) {
+      const query = read()
+      const cursor = after === null ? [] : job.key.split(after)
+      const text = pageEndText(job, query, await shapeOf(), after !== null)
+      const { rows } = await named(db.queryWithin(timeoutMs, text, [...query.values, limit - 1, ...cursor]))
+      return (rows[0]?.key as string | undefined) ?? null
+    },
     async page(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
       const { rows } = await named(db.queryWithin(timeoutMs, pageText(text), values))
@@ -143,27 +150,42 @@ function columnsOf(shape: QueryShape): string {
 function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
-  const cursor = job.key.columns.map(({ type }, i) => `$${first + 3 + i}::text::${sqlType[type]}`)
-  const after = resumed ? `and (${keys.join(', ')}) > (${cursor.join(', ')})` : ''
+  const after = resumed ? afterCursor(job, shape, first + 3) : ''
   const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
   return `
-with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon),
-page as materialized (
-  select row_number() over (order by ${keys.join(', ')}) as place, ${columnsOf(shape)} from (
-${query.text}
-  ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
-  order by ${keys.join(', ')} limit $${first + 1}::int
-)
+with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon)
 select p.place, ${key} as key, p.version, p.since, env.at, l.renewed is true as renewed,
   case when p.run_at is null and l.retry_at is null then 0 else
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms,
   (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
     and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
-from page p cross join env left join lateral (
+from (
+  select row_number() over (order by ${keys.join(', ')}) as place, ${columnsOf(shape)} from (
+${query.text}
+  ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
+  order by ${keys.join(', ')} limit $${first + 1}::int
+) p cross join env left join lateral (
   select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
   from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
 ) l on true`
+}
+
+/** Rows behind the cursor, whose parts are parameters from `first` on. */
+function afterCursor(job: Job, shape: QueryShape, first: number): string {
+  const cursor = job.key.columns.map(({ type }, i) => `$${first + i}::text::${sqlType[type]}`)
+  return `and (${shape.keys.map((column) => `q.${column}`).join(', ')}) > (${cursor.join(', ')})`
+}
+
+/** The key of the row so many after the cursor. */
+function pageEndText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
+  const first = query.values.length + 1
+  const keys = shape.keys.map((column) => `q.${column}`)
+  return `
+select ${keyText(keys)} as key from (
+${query.text}
+) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${resumed ? afterCursor(job, shape, first + 1) : ''}
+order by ${keys.join(', ')} offset $${first}::int limit 1`
 }
 
 /** A page as one row: keys are one text, and facts are told of those rows only that have any. */

@@ -544,7 +544,7 @@ select key from held`,
   select set_config('synchronous_commit', 'off', true) as quick
 ),
 held as materialized (
-  select i.job, i.key, h.blank from (
+  select i.job, i.key, i.take, h.blank from (
     select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
     order by key collate "C", job
   ) i
@@ -556,11 +556,14 @@ held as materialized (
   ) h
 ),
 gone as (
-  delete from regrow.ledger l using held h where h.blank and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from held where blank))
+    and l.take = any (array(select take from held where blank)) and l.holder is not distinct from $1::text
 ),
 kept as (
   update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
-  from held h where not h.blank and l.key = h.key and l.job = h.job
+  where l.key = any (array(select key from held where not blank))
+    and l.take = any (array(select take from held where not blank)) and l.holder is not distinct from $1::text
 )
 select job, key from held`,
   resume: `with locked as materialized (
@@ -582,7 +585,7 @@ told as (
 )
 select job from ended`,
   settleAll: `with held as materialized (
-  select i.job, i.key from (
+  select i.key, i.take from (
     select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
     order by key collate "C", job
   ) i
@@ -593,11 +596,13 @@ select job from ended`,
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from held)) and l.take = any (array(select take from held))
+    and l.holder is not distinct from $1::text
 )
 select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::int end as held from held`,
   settleDone: `with held as materialized (
-  select i.job, i.key, i.take from (
+  select i.key, i.take from (
     select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
     order by key collate "C", job
   ) i
@@ -608,7 +613,9 @@ select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::in
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from held)) and l.take = any (array(select take from held))
+    and l.holder is not distinct from $1::text
 )
 select string_agg(take::text, ',') as takes from held`,
   settleOne: `with gone as (
@@ -629,7 +636,9 @@ select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h where h.state = 'done' and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from held where state = 'done'))
+    and l.take = any (array(select take from held where state = 'done')) and l.holder is not distinct from $1::text
 ),
 kept as (
   update regrow.ledger l
@@ -637,11 +646,13 @@ kept as (
     pardoned = case when l.solo and h.failures > l.failures then h.crashes else least(l.pardoned, h.crashes) end,
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
-  from held h where h.state <> 'done' and l.key = h.key and l.job = h.job
+  from held h
+  where l.key = any (array(select key from held where state <> 'done'))
+    and h.state <> 'done' and l.take = h.take and l.holder is not distinct from $1::text
 ),
 finished as (
-  delete from regrow.intents n using held h
-  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
+  delete from regrow.intents n
+  where n.id = any (array(select case when finish then key::uuid end from held where state = 'done' and finish))
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,

@@ -12,34 +12,35 @@ env as materialized (
   select regrow.clock() as at,
     :2::text is null or exists (select 1 from regrow.canary c where c.epoch = :2::text::int8) as meant
 ),
-plain as materialized (
-  select p.place, p.key from page p where p.eligible and p.wait_ms = 0 and not p.renewed
-),
-missing as materialized (
-  select p.key from plain p cross join env
-  where env.meant and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
-),
 put as (
   insert into regrow.hints (job, key, due_at, fresh)
-  select :1::text, m.key, env.at, false from missing m cross join env order by m.key collate "C" limit :3::int8
+  select :1::text, p.key, env.at, false from page p cross join env
+  where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed
+    and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+  order by p.key collate "C" limit :3::int8
   :conflict
   returning 1
 ),
 added as materialized (
   select count(*)::int as count from put
+),
+seen as materialized (
+  select count(*)::int as scanned, (count(*) filter (where eligible))::int as eligible,
+    extract(epoch from max(at) - min(since) filter (where eligible and since <= at)) * 1000 as oldest_ms
+  from page
 )
-select (select count(*) from page)::int as scanned,
-  (select key from page order by place desc limit 1) as last,
-  (select extract(epoch from max(at) - min(since)) * 1000 from page where eligible and since <= at)::float8 as oldest_ms,
-  (select count(*) from page where eligible)::int as eligible,
-  added.count as added,
-  greatest((select count(*) from missing) - :3::int8, 0)::int as dropped,
-  env.meant,
+select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.count as added, env.meant,
+  (select key from page where place = seen.scanned) as last,
+  case when added.count < :3::int8 or not env.meant then 0 else (
+    select count(*) from page p where p.eligible and p.wait_ms = 0 and not p.renewed
+      and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+  ) - added.count end::int as dropped,
   (select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from page
     where eligible and (wait_ms > 0 or renewed))::text as rows,
-  (select json_agg(key) from plain where place % greatest((select count(*) from page) / 32, 1) = 0)::text as sample,
+  (select json_agg(key) from page
+    where place % greatest(seen.scanned / 32, 1) = 0 and eligible and wait_ms = 0 and not renewed)::text as sample,
   case when added.count > 0 then pg_notify('regrow_hints', :1::text)::text end as told
-from added cross join env`,
+from added cross join env cross join seen`,
   moveMark: `with found as materialized (
   select epoch, sequence from regrow.canary for update
 ),
