@@ -36,6 +36,8 @@ export interface Workers {
     leaseMs: number,
     /** Slots of this worker that a handler keeps though its claim was given up. Defaults to 0. */
     stuck?: number,
+    /** Claims of lower takes are known to be over: they are not looked at. Defaults to 0: all are. */
+    lowestTake?: number,
   ): Promise<{ alive: boolean; givenBack: number }>
   /** Ends the claims of holders that no longer beat, and blames the crash on whoever ran alone. */
   free(leaseMs: number): Promise<Freed>

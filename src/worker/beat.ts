@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Workers } from '../store/workers.ts'
+import { Behind } from './behind.ts'
 import type { Claims } from './claims.ts'
 
 export interface BeatPorts {
@@ -19,6 +20,7 @@ export interface BeatPorts {
 
 export function beatLoop({ clock, workers, claims, stuck, leaseMs, identity, registered, gone }: BeatPorts): LoopSpec {
   let enrolled = ''
+  const behind = new Behind()
   const register = async () => {
     const sentAt = clock.now()
     await workers.register({ holder: claims.holder, ...identity() }, leaseMs)
@@ -36,7 +38,8 @@ export function beatLoop({ clock, workers, claims, stuck, leaseMs, identity, reg
         // The moment of sending counts: the store's clock read it later.
         const sentAt = clock.now()
         const { takes, highest } = claims.known()
-        const { alive } = await workers.beat(claims.holder, takes, highest, leaseMs, stuck())
+        const lowest = behind.lowest(Math.min(highest + 1, ...takes))
+        const { alive } = await workers.beat(claims.holder, takes, highest, leaseMs, stuck(), lowest)
         if (alive) claims.confirmed(sentAt)
         else {
           gone(claims.holder)

@@ -9,7 +9,7 @@
 -- of the snapshot a holder who registered after it would look like nobody. They are looked for between the living, never
 -- among them: the entries of a busy holder are mostly of claims that are over, and as many as were settled since a vacuum.
 -- The limits are for the planner: a guess of millions made this worth compiling (JIT, 200 ms each second). What is over them
--- has no worker any more, and is found the next time. 'zzzz' comes after every holder. Index: ledger_holder, one range per
+-- has no worker any more, and is found the next time. 'zzzz' comes after every holder. Index: ledger_taken, one range per
 -- worker, as this runs every second beside a ledger that may be all back-off. Rows are skipped when locked, so their order is
 -- free.
 with env as materialized (

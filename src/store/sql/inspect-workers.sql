@@ -1,5 +1,5 @@
 -- Inspect workers: who works, on what, and how many keys each one holds. $1 lease in ms
--- Index: ledger_holder, once per worker.
+-- Index: ledger_taken, once per worker.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 )

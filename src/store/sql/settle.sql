@@ -3,15 +3,16 @@
 --   state 'done' deletes the row; finish true also deletes the intent of that id.
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
--- `is not distinct from` and not `=`: never by ledger_holder, whose entries are mostly of claims that are over.
--- Rows that are locked are found again by array and not by join: a join that was planned for an empty table walks the whole index.
-with held as materialized (
-  select i.* from (
-    select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
-    from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-      failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
-    order by key collate "C", job
-  ) i
+-- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
+-- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all. The
+-- arrays are of the input and not of `held`: a row that changed meanwhile is looked at again, and `held` would be, too.
+with input as materialized (
+  select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
+  from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
+    failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
+),
+held as materialized (
+  select i.* from (select * from input order by key collate "C", job) i
   cross join lateral (
     select 1 from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
@@ -19,9 +20,8 @@ with held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l
-  where l.key = any (array(select key from held where state = 'done'))
-    and l.take = any (array(select take from held where state = 'done')) and l.holder is not distinct from $1::text
+  delete from regrow.ledger l using held h
+  where l.key = any (array(select key from input where state = 'done')) and h.state = 'done' and l.key = h.key and l.job = h.job
 ),
 kept as (
   update regrow.ledger l
@@ -31,11 +31,11 @@ kept as (
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h
-  where l.key = any (array(select key from held where state <> 'done'))
-    and h.state <> 'done' and l.take = h.take and l.holder is not distinct from $1::text
+  where l.key = any (array(select key from input where state <> 'done')) and h.state <> 'done' and l.key = h.key and l.job = h.job
 ),
 finished as (
-  delete from regrow.intents n
-  where n.id = any (array(select case when finish then key::uuid end from held where state = 'done' and finish))
+  delete from regrow.intents n using held h
+  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
+    and n.id = any (array(select case when finish then key::uuid end from input where state = 'done' and finish))
 )
 select take::text as take from held

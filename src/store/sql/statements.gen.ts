@@ -62,7 +62,7 @@ pulse as (
 ),
 lost as materialized (
   select l.job, l.key, l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
-  where l.holder = $1::text and l.take <= $3::int8
+  where l.holder = $1::text and l.take >= $6::int8 and l.take <= $3::int8
     and l.take <> all (array(select jsonb_array_elements_text($2::text::jsonb)::int8))
   order by l.key collate "C", l.job
   for update skip locked
@@ -540,13 +540,15 @@ told as (
   from held
 )
 select key from held`,
-  release: `with env as materialized (
+  release: `with input as materialized (
+  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+),
+env as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 ),
 held as materialized (
-  select i.job, i.key, i.take, h.blank from (
-    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-    order by key collate "C", job
+  select i.job, i.key, h.blank from (
+    select job, key, take from input order by key collate "C", job
   ) i
   cross join env
   cross join lateral (
@@ -556,14 +558,12 @@ held as materialized (
   ) h
 ),
 gone as (
-  delete from regrow.ledger l
-  where l.key = any (array(select key from held where blank))
-    and l.take = any (array(select take from held where blank)) and l.holder is not distinct from $1::text
+  delete from regrow.ledger l using held h
+  where l.key = any (array(select key from input)) and h.blank and l.key = h.key and l.job = h.job
 ),
 kept as (
   update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
-  where l.key = any (array(select key from held where not blank))
-    and l.take = any (array(select take from held where not blank)) and l.holder is not distinct from $1::text
+  from held h where l.key = any (array(select key from input)) and not h.blank and l.key = h.key and l.job = h.job
 )
 select job, key from held`,
   resume: `with locked as materialized (
@@ -584,10 +584,12 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
-  settleAll: `with held as materialized (
-  select i.key, i.take from (
-    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-    order by key collate "C", job
+  settleAll: `with input as materialized (
+  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+),
+held as materialized (
+  select i.job, i.key from (
+    select job, key, take from input order by key collate "C", job
   ) i
   cross join lateral (
     select 1 from regrow.ledger l
@@ -596,15 +598,16 @@ select job from ended`,
   ) h
 ),
 done as (
-  delete from regrow.ledger l
-  where l.key = any (array(select key from held)) and l.take = any (array(select take from held))
-    and l.holder is not distinct from $1::text
+  delete from regrow.ledger l using held h
+  where l.key = any (array(select key from input)) and l.key = h.key and l.job = h.job
 )
 select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::int end as held from held`,
-  settleDone: `with held as materialized (
-  select i.key, i.take from (
-    select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-    order by key collate "C", job
+  settleDone: `with input as materialized (
+  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+),
+held as materialized (
+  select i.job, i.key, i.take from (
+    select job, key, take from input order by key collate "C", job
   ) i
   cross join lateral (
     select 1 from regrow.ledger l
@@ -613,22 +616,21 @@ select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::in
   ) h
 ),
 done as (
-  delete from regrow.ledger l
-  where l.key = any (array(select key from held)) and l.take = any (array(select take from held))
-    and l.holder is not distinct from $1::text
+  delete from regrow.ledger l using held h
+  where l.key = any (array(select key from input)) and l.key = h.key and l.job = h.job
 )
 select string_agg(take::text, ',') as takes from held`,
   settleOne: `with gone as (
   delete from regrow.ledger where key = $3::text and job = $2::text and holder is not distinct from $1::text and take = $4::int8 returning 1
 )
 select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
-  settle: `with held as materialized (
-  select i.* from (
-    select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
-    from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-      failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
-    order by key collate "C", job
-  ) i
+  settle: `with input as materialized (
+  select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
+  from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
+    failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
+),
+held as materialized (
+  select i.* from (select * from input order by key collate "C", job) i
   cross join lateral (
     select 1 from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
@@ -636,9 +638,8 @@ select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as
   ) h
 ),
 done as (
-  delete from regrow.ledger l
-  where l.key = any (array(select key from held where state = 'done'))
-    and l.take = any (array(select take from held where state = 'done')) and l.holder is not distinct from $1::text
+  delete from regrow.ledger l using held h
+  where l.key = any (array(select key from input where state = 'done')) and h.state = 'done' and l.key = h.key and l.job = h.job
 ),
 kept as (
   update regrow.ledger l
@@ -647,12 +648,12 @@ kept as (
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h
-  where l.key = any (array(select key from held where state <> 'done'))
-    and h.state <> 'done' and l.take = h.take and l.holder is not distinct from $1::text
+  where l.key = any (array(select key from input where state <> 'done')) and h.state <> 'done' and l.key = h.key and l.job = h.job
 ),
 finished as (
-  delete from regrow.intents n
-  where n.id = any (array(select case when finish then key::uuid end from held where state = 'done' and finish))
+  delete from regrow.intents n using held h
+  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
+    and n.id = any (array(select case when finish then key::uuid end from input where state = 'done' and finish))
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,

@@ -8,8 +8,15 @@ export function sqlWorkers(db: SqlDatabase, texts: () => Statements): Workers {
     async register({ holder, host, pid, jobs }, leaseMs) {
       await db.query(texts().register, [holder, host, pid, JSON.stringify(jobs), leaseMs])
     },
-    async beat(holder, known, highestTake, leaseMs, stuck = 0) {
-      const { rows } = await db.query(texts().beat, [holder, JSON.stringify(known), highestTake, leaseMs, stuck])
+    async beat(holder, known, highestTake, leaseMs, stuck = 0, lowestTake = 0) {
+      const { rows } = await db.query(texts().beat, [
+        holder,
+        JSON.stringify(known),
+        highestTake,
+        leaseMs,
+        stuck,
+        lowestTake,
+      ])
       return { alive: rows[0]?.alive === true, givenBack: Number(rows[0]?.given_back ?? 0) }
     },
     async free(leaseMs) {

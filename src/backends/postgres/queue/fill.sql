@@ -16,7 +16,7 @@ put as (
   insert into regrow.hints (job, key, due_at, fresh)
   select :1::text, p.key, env.at, false from page p cross join env
   where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed
-    and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+    and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
   order by p.key collate "C" limit :3::int8
   :conflict
   returning 1
@@ -33,7 +33,7 @@ select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.c
   (select key from page where place = seen.scanned) as last,
   case when added.count < :3::int8 or not env.meant then 0 else (
     select count(*) from page p where p.eligible and p.wait_ms = 0 and not p.renewed
-      and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+      and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
   ) - added.count end::int as dropped,
   (select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from page
     where eligible and (wait_ms > 0 or renewed))::text as rows,

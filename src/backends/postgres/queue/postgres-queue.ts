@@ -24,6 +24,7 @@ import { Bell } from './bell.ts'
 import { fill } from './fill.ts'
 import { Pushes } from './pushes.ts'
 import { Reached } from './reached.ts'
+import { Rotation, type RotationOptions } from './rotation.ts'
 import { statements } from './statements.gen.ts'
 
 /** Where nobody tells of pushes: a poll after a pop that found something, and the floor that it slows down to when idle. */
@@ -38,6 +39,7 @@ export class PostgresQueue implements Queue {
   readonly #bell: Bell
   readonly #pushes: Pushes
   readonly #reached: Reached
+  readonly #rotation: Rotation | undefined
   readonly #otherLane = new OtherLane()
   readonly #underWay = new Set<Promise<unknown>>()
   #idleMs = pollMs.quick
@@ -46,13 +48,14 @@ export class PostgresQueue implements Queue {
   #closed = false
 
   constructor(db: SqlExecutor, options: PostgresQueueOptions) {
-    const { clock, bell = new Bell({ clock, listen: null }), bounds = {}, pages } = options
+    const { clock, bell = new Bell({ clock, listen: null }), bounds = {}, pages, rotates } = options
     this.#db = db
     this.pushFrom = pages && ((request) => this.#fill(pages, request))
     this.#clock = clock
     this.#bell = bell
     this.#pushes = new Pushes(db, clock, { ...defaultBounds, ...bounds })
     this.#reached = new Reached(clock)
+    this.#rotation = rotates && new Rotation(rotates, clock, options.rotation)
   }
 
   async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
@@ -118,6 +121,7 @@ export class PostgresQueue implements Queue {
   async close(): Promise<void> {
     this.#closed = true
     await this.#bell.close()
+    await this.#rotation?.over()
     await Promise.allSettled(this.#underWay)
   }
 
@@ -142,6 +146,7 @@ export class PostgresQueue implements Queue {
     const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
     const [row] = rows
     const hints = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
+    this.#rotation?.popped()
     this.#reached.note(JSON.parse((row?.reached as string | null) ?? '[]'))
     return {
       hints: hints.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh })),
@@ -156,6 +161,9 @@ type Pages = Pick<SqlDatabase, 'queryWithin'>
 
 export interface PostgresQueueOptions {
   readonly clock: Clock
+  /** What empties a table that has grown; missing: vacuum alone. */
+  readonly rotates?: Pick<SqlDatabase, 'transaction'> & SqlExecutor
+  readonly rotation?: RotationOptions
   /** Missing: pages come as keys. */
   readonly pages?: Pages
   /** Defaults to one that only this process rings. */

@@ -3,7 +3,8 @@
 -- $1 job · $2 keys as text of an array, each once · $3 fresh · $4 epoch, as in push.sql
 -- Returns one row: added, meant, and `there`: json [[key, whether a fresh push would move it]]. Index: hints_pkey.
 -- A key that somebody else pushes at this moment is a unique violation: ON CONFLICT would cost every row half as much again.
--- Keys are looked up one by one: asked for all at once, a table without statistics was read whole.
+-- Keys are looked up one by one, and never by their job: the plan is kept from when the table was small, and an index of all
+-- hints of a job, those that are gone among them, would serve it as well then.
 -- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
 with env as materialized (
   select regrow.clock() as at,
@@ -12,7 +13,7 @@ with env as materialized (
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable
   from unnest($2::text::text[]) as k(key) cross join lateral (
-    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job = $1::text offset 0
+    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
   ) h
 ),
 put as (

@@ -16,7 +16,7 @@ asked as materialized (
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
-    exists (select 1 from regrow.hints h where h.job = x.job and h.key = x.key) as there
+    exists (select 1 from regrow.hints h where h.key = x.key and h.job is not distinct from x.job) as there
   from asked x cross join env where x.meant
 ),
 lanes as materialized (

@@ -16,7 +16,7 @@ put as (
   insert into regrow.hints (job, key, due_at, fresh)
   select :1::text, p.key, env.at, false from page p cross join env
   where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed
-    and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+    and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
   order by p.key collate "C" limit :3::int8
   :conflict
   returning 1
@@ -33,7 +33,7 @@ select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.c
   (select key from page where place = seen.scanned) as last,
   case when added.count < :3::int8 or not env.meant then 0 else (
     select count(*) from page p where p.eligible and p.wait_ms = 0 and not p.renewed
-      and (select true from regrow.hints h where h.key = p.key and h.job = :1::text) is null
+      and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
   ) - added.count end::int as dropped,
   (select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from page
     where eligible and (wait_ms > 0 or renewed))::text as rows,
@@ -115,7 +115,7 @@ left join (select epoch, sequence from regrow.canary limit 1) m on true`,
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable
   from unnest($2::text::text[]) as k(key) cross join lateral (
-    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job = $1::text offset 0
+    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
   ) h
 ),
 put as (
@@ -144,7 +144,7 @@ asked as materialized (
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
-    exists (select 1 from regrow.hints h where h.job = x.job and h.key = x.key) as there
+    exists (select 1 from regrow.hints h where h.key = x.key and h.job is not distinct from x.job) as there
   from asked x cross join env where x.meant
 ),
 lanes as materialized (
