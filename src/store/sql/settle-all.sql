@@ -2,8 +2,7 @@
 -- lets the COMMIT follow at once.
 -- $1 holder · $2 json [{ job, key, take }] · $3 how many they are. Index: ledger_pkey, one probe per key in key order (M30).
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
--- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all. The
--- arrays are of the input and not of `held`: a row that changed meanwhile is looked at again, and `held` would be, too.
+-- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all.
 with input as materialized (
   select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
 ),

@@ -4,8 +4,7 @@
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
--- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all. The
--- arrays are of the input and not of `held`: a row that changed meanwhile is looked at again, and `held` would be, too.
+-- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all.
 with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
