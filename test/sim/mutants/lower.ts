@@ -64,8 +64,8 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'turn-kept-on-error',
     'M4: a pass goes on though its turn is somebody else’s, or nobody knows',
     'src/sweep/pass.ts',
-    `if (!(await advance(cursor, this.#pushed))) return 'lost'`,
-    'await advance(cursor, this.#pushed).catch(() => true)',
+    `if (!(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }`,
+    'await ports.advance(total.cursor, total.pushed).catch(() => true)',
     test('unit/sweep/pass'),
   ),
   mutant(
@@ -130,9 +130,9 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'nothing-is-swept',
     'rows that nobody enqueued are never hinted',
-    'src/sweep/pass.ts',
-    'const pushed = await hintRows(this.#ports, this.#job, rows, this.#epoch)',
-    'const pushed = await hintRows(this.#ports, this.#job, rows.slice(0, 0), this.#epoch)',
+    'src/sweep/by-keys.ts',
+    'await hintRows(this.#ports, this.#job, rows, this.#start.epoch)',
+    'await hintRows(this.#ports, this.#job, rows.slice(0, 0), this.#start.epoch)',
     sim,
   ),
 ]

@@ -210,8 +210,9 @@ export const ofTheStatements: readonly Mutant[] = [
     'sql-enqueue-not-sooner',
     'a fresh hint leaves the one that waits as late as it is',
     'src/backends/postgres/queue/push.sql',
-    'set due_at = least(h.due_at, excluded.due_at), fresh = true',
-    'set fresh = true',
+    `set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
+      fresh`,
+    'set fresh',
     queueAgreement,
   ),
   mutant(
