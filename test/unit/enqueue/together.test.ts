@@ -68,34 +68,35 @@ test('who comes alone is sent at once, and told its own key', async () => {
   expect(pushes).toEqual([[{ job: 'a', key: 'id-1', delayMs: 57, fresh: true }]])
 })
 
-test('a hundred that come at once are two statements and two pushes, of half of them each', async () => {
+test('a hundred that come at once are one statement and one push', async () => {
   const { together, sizes, pushes } = scene()
   const reports = await Promise.all(numbers(100).map((n) => together('a', row(n), 0)))
   expect(reports).toEqual(numbers(100).map((n) => ({ ...one, added: 1, keys: [`id-${n}`] })))
-  expect(sizes()).toEqual([50, 50])
-  expect(pushes.map(({ length }) => length)).toEqual([50, 50])
+  expect(sizes()).toEqual([100])
+  expect(pushes.map(({ length }) => length)).toEqual([100])
 })
 
-test('a few that come at once are one statement', async () => {
-  const { together, sizes } = scene()
-  await Promise.all(numbers(8).map((n) => together('a', row(n), 0)))
-  expect(sizes()).toEqual([8])
+test('more than that are two statements, of half of them each', async () => {
+  const { together, sizes, pushes } = scene()
+  await Promise.all(numbers(300).map((n) => together('a', row(n), 0)))
+  expect(sizes()).toEqual([150, 150])
+  expect(pushes.map(({ length }) => length)).toEqual([150, 150])
 })
 
 test('while two are away the others gather, and go as soon as one is back', async () => {
   const { together, sent, sizes, shut } = scene()
   shut()
-  const calls = numbers(40).map((n) => together('a', row(n), 0))
+  const calls = numbers(200).map((n) => together('a', row(n), 0))
   await systemClock.gather()
   await systemClock.gather()
-  for (const n of numbers(60)) calls.push(together('a', row(100 + n), 0))
+  for (const n of numbers(60)) calls.push(together('a', row(1_000 + n), 0))
   await systemClock.gather()
-  expect(sizes()).toEqual([20, 20])
+  expect(sizes()).toEqual([100, 100])
   sent[1]?.let()
-  await calls[20]
+  await calls[100]
   await systemClock.gather()
   await systemClock.gather()
-  expect(sizes()).toEqual([20, 20, 60])
+  expect(sizes()).toEqual([100, 100, 60])
   for (const each of sent) each.let()
   expect((await allOf(calls)).every(({ status }) => status === 'fulfilled')).toBe(true)
 })
