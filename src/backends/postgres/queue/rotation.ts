@@ -1,13 +1,16 @@
 // Popped hints stay in the table until a vacuum may remove them, and it may not while somebody keeps a transaction open. A
-// table that has grown far beyond its hints is emptied, and what it held is put back: a view may do that. Canary and hints
-// change in one transaction, so that nobody takes it for a loss.
+// table that has grown far beyond its hints is emptied, and what it held is put back in the same transaction: nobody takes it
+// for a loss. So is the canary's, whose one row has a new version each second.
 import type { Clock } from '../../../base/clock.ts'
 import { type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
+import { statements } from './statements.gen.ts'
 
 /** How often a process that pops looks at the size of the table. */
 const lookMs = 5_000
 /** No table smaller than this is worth it; one of hints that wait is as large as it has to be. */
 const bytesMin = 8 * 1024 * 1024
+/** Some twenty minutes of marks. */
+const canaryBytesMin = 64 * 1024
 /** About what a hint takes, without the index. */
 const bytesPerHint = 64
 /** A table that is so many times as large as its hints is emptied. */
@@ -28,15 +31,15 @@ export class Rotation {
   readonly #clock: Clock
   readonly #options: Required<RotationOptions>
   #lookAt: number
-  /** Below this size nothing is done; it grows where a look found that there is nothing to gain. */
-  #bytes: number
+  /** Below these sizes nothing is done; they grow where a look found that there is nothing to gain. */
+  readonly #bytes: { hints: number; canary: number }
   #looking: Promise<void> | undefined
 
   constructor(db: Pick<SqlDatabase, 'transaction'> & SqlExecutor, clock: Clock, options: RotationOptions = {}) {
     this.#db = db
     this.#clock = clock
     this.#options = { bytesMin, lookMs, ...options }
-    this.#bytes = this.#options.bytesMin
+    this.#bytes = { hints: this.#options.bytesMin, canary: canaryBytesMin }
     this.#lookAt = clock.now() + this.#options.lookMs
   }
 
@@ -57,44 +60,49 @@ export class Rotation {
 
   async #look(): Promise<void> {
     const { rows } = await this.#db.query(sizeText)
-    const bytes = Number(rows[0]?.bytes)
-    if (bytes < this.#bytes) return
-    const counted = await this.#db.query(countText)
-    const hints = Number(counted.rows[0]?.hints)
-    if (hints > hintsMax || bytes < hints * bytesPerHint * timesTooLarge) {
-      this.#bytes = bytes * 2
-      return
+    const [hints, canary] = [Number(rows[0]?.hints), Number(rows[0]?.canary)]
+    if (hints >= this.#bytes.hints) {
+      const counted = Number((await this.#db.query(countText)).rows[0]?.count)
+      if (counted > hintsMax || hints < counted * bytesPerHint * timesTooLarge) this.#bytes.hints = hints * 2
+      else await this.#empty('hints', hints, this.#options.bytesMin, rotateHints)
     }
-    try {
-      await this.#db.transaction((tx) => this.#rotate(tx))
-      this.#bytes = this.#options.bytesMin
-    } catch (error) {
-      // Somebody holds it: the next look tries again. Whoever may not do this leaves it to others, and looks seldom.
-      if (sqlState(error) !== '55P03') this.#bytes = bytes * 2
-    }
+    if (canary >= this.#bytes.canary) await this.#empty('canary', canary, canaryBytesMin, rotateCanary)
   }
 
-  async #rotate(tx: SqlExecutor): Promise<void> {
-    await tx.query(`set local lock_timeout = ${lockMs}`)
-    await tx.query('lock table regrow.hints, regrow.canary in access exclusive mode')
-    // Somebody else may have done it while this one waited.
-    const { rows } = await tx.query(sizeText)
-    if (Number(rows[0]?.bytes) < this.#bytes) return
-    const marks = await tx.query('select epoch::text as epoch, sequence::text as sequence from regrow.canary')
-    await tx.query(
-      'create temporary table regrow_rotated on commit drop as select due_at, fresh, job, key from regrow.hints',
-    )
-    await tx.query('truncate regrow.hints, regrow.canary')
-    await tx.query(
-      'insert into regrow.hints (due_at, fresh, job, key) select due_at, fresh, job, key from pg_temp.regrow_rotated order by due_at',
-    )
-    for (const { epoch, sequence } of marks.rows)
-      await tx.query('insert into regrow.canary (epoch, sequence) values ($1::text::int8, $2::text::int8)', [
-        epoch as string,
-        sequence as string,
-      ])
+  /** One table at a time: pushes and pops hold both, in either order, and who waits for one while it holds the other waits in vain. */
+  async #empty(table: 'hints' | 'canary', bytes: number, least: number, rotate: (tx: SqlExecutor) => Promise<void>) {
+    try {
+      await this.#db.transaction(async (tx) => {
+        await tx.query(`set local lock_timeout = ${lockMs}`)
+        await tx.query(`lock table regrow.${table} in access exclusive mode`)
+        // Somebody else may have done it while this one waited.
+        const { rows } = await tx.query(`select pg_relation_size('regrow.${table}')::float8 as bytes`)
+        if (Number(rows[0]?.bytes) >= this.#bytes[table]) await rotate(tx)
+      })
+      this.#bytes[table] = least
+    } catch (error) {
+      // Somebody holds it: the next look tries again. Whoever may not do this leaves it to others, and looks seldom.
+      if (sqlState(error) !== '55P03') this.#bytes[table] = bytes * 2
+    }
   }
 }
 
-const sizeText = `select pg_relation_size('regrow.hints')::float8 as bytes`
-const countText = `select count(*)::float8 as hints from (select 1 from regrow.hints limit ${hintsMax + 1}) x`
+async function rotateHints(tx: SqlExecutor): Promise<void> {
+  await tx.query(
+    'create temporary table regrow_rotated on commit drop as select due_at, fresh, job, key from regrow.hints',
+  )
+  await tx.query('truncate regrow.hints')
+  await tx.query(
+    'insert into regrow.hints (due_at, fresh, job, key) select due_at, fresh, job, key from pg_temp.regrow_rotated order by due_at',
+  )
+}
+
+async function rotateCanary(tx: SqlExecutor): Promise<void> {
+  const { rows } = await tx.query('select epoch::text as epoch, sequence::text as sequence from regrow.canary')
+  await tx.query('truncate regrow.canary')
+  for (const { epoch, sequence } of rows) await tx.query(statements.writeMark, [epoch as string, sequence as string])
+}
+
+const sizeText = `
+select pg_relation_size('regrow.hints')::float8 as hints, pg_relation_size('regrow.canary')::float8 as canary`
+const countText = `select count(*)::float8 as count from (select 1 from regrow.hints limit ${hintsMax + 1}) x`
