@@ -136,6 +136,8 @@ function expectIndexes(
   const bitmaps = nodes.filter((node) => node['Node Type'] === 'Bitmap Index Scan')
   const wrong = [...seen, ...bitmaps].filter((node) => {
     if (node['Node Type'] === 'Bitmap Heap Scan') return false
+    // Rows that were found by an index are deleted by where they stand.
+    if (node['Node Type'] === 'Tid Scan') return false
     const byIndex = /^(Bitmap )?Index (Only )?Scan$/.test(node['Node Type'])
     return !byIndex || (node['Index Cond'] === undefined && !whole.includes(node['Index Name'] ?? ''))
   })

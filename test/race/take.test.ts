@@ -149,7 +149,7 @@ test('a clear that waits for a take leaves the claim alone', async () => {
   const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
   await store.ledger.settle('w0', outcomes([claim], { state: 'retrying', failures: 3, version: 'v1' }))
   const cleared = await behind(
-    (tx) => tx.query(statements.take, ['w1', JSON.stringify(claims(['x'])), false]),
+    (tx) => tx.query(statements.take, ['w1', false, '{a}', '{x}', '{1}']),
     (slow) => slow.ledger.clear('a', [{ key: 'x', version: 'v2' }]),
   )
   expect(cleared).toEqual([])

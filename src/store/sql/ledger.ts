@@ -2,12 +2,13 @@
 import { messageOf } from '../../base/errors.ts'
 import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
 import type { Claim, Ledger, TakeAnswer } from '../ledger.ts'
+import { numberArray, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   return {
     async take(holder, claims, { suspects = false } = {}) {
-      const { rows } = await db.query(texts().take, [holder, JSON.stringify(claims), suspects])
+      const { rows } = await db.query(texts().take, [holder, suspects, ...arraysOf(claims)])
       const plain = takesOf(rows[0]?.plain)
       const others = JSON.parse((rows[0]?.others as string | null) ?? '[]') as Remembered[]
       const byTake = new Map(others.map((each) => [each[0], each]))
@@ -30,9 +31,13 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       await db.query(texts().release, [holder, JSON.stringify(claims)])
     },
     async settle(holder, rows, tx) {
-      // The common case, and short: of a success there is nothing to write but that it is over.
-      if (rows.every(({ state, finish }) => state === 'done' && !finish))
-        return tx?.last ? settleLast(texts(), holder, rows, tx.last) : settleDone(tx ?? db, texts(), holder, rows)
+      // The common cases, and short: of a success there is nothing to write but that it is over.
+      const done = rows.every(({ state }) => state === 'done')
+      if (done && rows.every(({ finish }) => !finish))
+        return tx?.last
+          ? settleLast(texts(), holder, rows, tx.last)
+          : settleDone(tx ?? db, texts().settleDone, holder, rows)
+      if (done && rows.every(({ finish }) => finish)) return settleDone(tx ?? db, texts().settleFinished, holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
@@ -63,8 +68,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   }
 }
 
-async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly Claim[]) {
-  const answer = await db.query(texts.settleDone, [holder, claimsOf(rows)])
+async function settleDone(db: SqlExecutor, text: string, holder: string, rows: readonly Claim[]) {
+  const answer = await db.query(text, [holder, ...arraysOf(rows)])
   return takesOf(answer.rows[0]?.takes)
 }
 
@@ -73,7 +78,7 @@ async function settleLast(texts: Statements, holder: string, rows: readonly Clai
   const [first] = rows
   try {
     if (first && rows.length === 1) await last(texts.settleOne, [holder, first.job, first.key, first.take])
-    else await last(texts.settleAll, [holder, claimsOf(rows), rows.length])
+    else await last(texts.settleAll, [holder, ...arraysOf(rows), rows.length])
     return new Set(rows.map(({ take }) => take))
   } catch (error) {
     if (/lease lost: \d/.test(messageOf(error))) return new Set<number>()
@@ -81,7 +86,11 @@ async function settleLast(texts: Statements, holder: string, rows: readonly Clai
   }
 }
 
-const claimsOf = (rows: readonly Claim[]) => JSON.stringify(rows.map(({ job, key, take }) => ({ job, key, take })))
+const arraysOf = (rows: readonly Claim[]) => [
+  textArray(rows.map(({ job }) => job)),
+  textArray(rows.map(({ key }) => key)),
+  numberArray(rows.map(({ take }) => take)),
+]
 
 /** A key of which the ledger remembered something, or that it refused. */
 type Remembered = [

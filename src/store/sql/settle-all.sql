@@ -1,23 +1,20 @@
 -- Settle of successes in a handler's transaction: all of them, or an error (S4). As settle-done.sql, and like settle-one.sql it
 -- lets the COMMIT follow at once.
--- $1 holder · $2 json [{ job, key, take }] · $3 how many they are. Index: ledger_pkey, one probe per key in key order (M30).
+-- $1 holder · $2 jobs · $3 keys · $4 takes, arrays of the same length as text · $5 how many they are
+-- Index: ledger_pkey, one probe per key in key order (M30); locked rows are deleted by where they stand.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
--- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all.
-with input as materialized (
-  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-),
-held as materialized (
-  select i.job, i.key from (
-    select job, key, take from input order by key collate "C", job
+with held as materialized (
+  select h.place from (
+    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    order by key collate "C", job
   ) i
   cross join lateral (
-    select 1 from regrow.ledger l
+    select l.ctid as place from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input)) and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning 1
 )
-select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::int end as held from held
+select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::int end as held from done

@@ -5,6 +5,7 @@ import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
 import type { PendingKey, Source } from '../source.ts'
+import { textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
 
@@ -201,9 +202,7 @@ select (select count(*) from rows)::int as scanned,
 
 /** Keys as the check reads them: an array of texts of the key's type, or rows of column texts as JSON. */
 const keyList = (job: Job, keys: readonly string[]) =>
-  job.key.columns.length === 1
-    ? `{${keys.map((key) => `"${key.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`
-    : JSON.stringify(keys.map(job.key.split))
+  job.key.columns.length === 1 ? textArray(keys) : JSON.stringify(keys.map(job.key.split))
 
 /** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */
 function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {

@@ -584,42 +584,54 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
-  settleAll: `with input as materialized (
-  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-),
-held as materialized (
-  select i.job, i.key from (
-    select job, key, take from input order by key collate "C", job
+  settleAll: `with held as materialized (
+  select h.place from (
+    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    order by key collate "C", job
   ) i
   cross join lateral (
-    select 1 from regrow.ledger l
+    select l.ctid as place from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input)) and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning 1
 )
-select case when count(*) = $3::int then 1 else ('lease lost: ' || count(*))::int end as held from held`,
-  settleDone: `with input as materialized (
-  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
-),
-held as materialized (
-  select i.job, i.key, i.take from (
-    select job, key, take from input order by key collate "C", job
+select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::int end as held from done`,
+  settleDone: `with held as materialized (
+  select h.place from (
+    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    order by key collate "C", job
   ) i
   cross join lateral (
-    select 1 from regrow.ledger l
+    select l.ctid as place from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
     for update
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input)) and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take
 )
-select string_agg(take::text, ',') as takes from held`,
+select string_agg(take::text, ',') as takes from done`,
+  settleFinished: `with held as materialized (
+  select h.place from (
+    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    order by key collate "C", job
+  ) i
+  cross join lateral (
+    select l.ctid as place from regrow.ledger l
+    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
+    for update
+  ) h
+),
+done as (
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
+),
+finished as (
+  delete from regrow.intents n where n.id = any (array(select key::uuid from done))
+)
+select string_agg(take::text, ',') as takes from done`,
   settleOne: `with gone as (
   delete from regrow.ledger where key = $3::text and job = $2::text and holder is not distinct from $1::text and take = $4::int8 returning 1
 )
@@ -677,13 +689,13 @@ cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
   take: `with input as materialized (
-  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+  select job, key, take from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
 ),
 env as materialized (
   select regrow.clock() as at,
     set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered,
-    $3::boolean and exists (
+    $2::boolean and exists (
       select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
         and o.crashes - o.pardoned >= 2
     ) as occupied
@@ -696,7 +708,7 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
-      and ($3::boolean or l.crashes - l.pardoned < 2)
+      and ($2::boolean or l.crashes - l.pardoned < 2)
   returning l.take, l.failures, l.crashes, l.version, l.together,
     l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
 ),

@@ -1,5 +1,6 @@
 -- Take: puts holder and take number on popped keys.
--- $1 holder · $2 json [{ job, key, take }], each (job, key) once · $3 true: a suspect, for a run of its own
+-- $1 holder · $2 true: a suspect, for a run of its own · $3 jobs · $4 keys · $5 takes, arrays of the same length as text, each
+--   (job, key) once
 -- Returns one row: `plain`, the takes of keys that were granted and of which nothing is remembered, and `others`, json
 --   [[take, verdict, wait_ms, failures, crashes, version, together]]. Most keys are plain: as rows they cost more than the insert.
 -- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
@@ -8,13 +9,13 @@
 -- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'live'.
 -- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
 with input as materialized (
-  select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
+  select job, key, take from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
 ),
 env as materialized (
   select regrow.clock() as at,
     set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered,
-    $3::boolean and exists (
+    $2::boolean and exists (
       select 1 from regrow.ledger o where o.job = any (array(select job from input)) and o.holder is not null and o.crashes >= 2
         and o.crashes - o.pardoned >= 2
     ) as occupied
@@ -27,7 +28,7 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
     where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
-      and ($3::boolean or l.crashes - l.pardoned < 2)
+      and ($2::boolean or l.crashes - l.pardoned < 2)
   returning l.take, l.failures, l.crashes, l.version, l.together,
     l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
 ),

@@ -63,9 +63,9 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-keeps-the-intent',
     'an intent that is done stays',
-    sql('settle'),
-    `where h.state = 'done' and h.finish and n.id`,
-    `where h.state = 'retrying' and h.finish and n.id`,
+    sql('settle-finished'),
+    'array(select key::uuid from done)',
+    'array(select key::uuid from done where false)',
     storeAgreement,
   ),
   mutant(

@@ -6,6 +6,7 @@ import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../queue
 import type { PushOptions } from '../../../queue/queue.ts'
 import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { isInTransaction } from '../../../store/one-connection.ts'
+import { textArray } from '../../../store/sql/array-text.ts'
 import { statements } from './statements.gen.ts'
 
 type Outcome = 'added' | 'merged' | 'dropped' | 'lost'
@@ -117,7 +118,7 @@ export class Pushes {
   }
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
-    const params = [job, arrayOf(hints.map(({ key }) => key)), fresh, epochOf(options)]
+    const params = [job, textArray(hints.map(({ key }) => key)), fresh, epochOf(options)]
     const answer = await this.#db.query(statements.pushLane, params).catch((error: unknown) => {
       // Somebody pushes one of these keys at this moment.
       if (sqlState(error) === '23505') return undefined
@@ -153,13 +154,6 @@ const nameOf = ({ job, key }: KeyOf) => `${job.length} ${job} ${key}`
 const laneOf = (job: string, fresh: boolean) => `${fresh} ${job}`
 
 const epochOf = ({ epoch = null }: PushOptions) => (epoch === null ? null : String(epoch))
-
-/** Texts as Postgres reads an array of them. */
-export const arrayOf = (texts: readonly string[]) =>
-  `{${texts.map((text) => (plainText.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`
-
-/** Needs no quotes in an array: not empty, and not what looks like `null`. */
-const plainText = /^(?!null$)[\w.-]+$/i
 
 function summed(outcomes: readonly Outcome[]): Pushed {
   const count = { added: 0, merged: 0, dropped: 0, lost: 0 }
