@@ -31,22 +31,27 @@ export const systemRandom: Random = {
   hex: (bytes) => bytesOf(bytes).toString('hex'),
 }
 
-/** The time of the uuid before, as text: many are made in one millisecond. */
-let written = { ms: -1, text: '' }
+/** The uuid before, as characters: many are made in one millisecond, and put together from texts each would be kept in pieces. */
+const written = { ms: -1, uuid: Buffer.from('00000000-0000-7000-8000-000000000000') }
+
+/** Where the digits of chance stand in a uuid: all but the time, the version and the variant. */
+const chanceAt = [15, 16, 17, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35]
+const variantAt = 19
 
 /** A uuid (version 7) whose first bits are `wallMs`: new ids lie side by side in an index. */
 export function timeOrderedUuid(random: Random, wallMs: number): string {
+  const { uuid } = written
   const ms = Math.floor(wallMs)
   if (ms !== written.ms) {
     const time = ms.toString(16).padStart(12, '0').slice(-12)
-    written = { ms, text: `${time.slice(0, 8)}-${time.slice(8)}-7` }
+    uuid.write(`${time.slice(0, 8)}-${time.slice(8)}`, 'latin1')
+    written.ms = ms
   }
-  const rest = random.hex(10)
-  const variant = variants[Number.parseInt(rest[3] as string, 16) & 0x3]
-  return `${written.text}${rest.slice(0, 3)}-${variant}${rest.slice(4, 7)}-${rest.slice(7, 19)}`
+  const digits = random.hex(10)
+  for (let i = 0; i < chanceAt.length; i++) uuid[chanceAt[i] as number] = digits.charCodeAt(i)
+  uuid[variantAt] = '89ab'.charCodeAt(Number.parseInt(digits[3] as string, 16) & 0x3)
+  return uuid.toString('latin1')
 }
-
-const variants = '89ab'
 
 /** `ms` moved by up to ± `share` of itself. */
 export function spread(random: Chance, ms: number, share: number): number {
