@@ -4,7 +4,8 @@
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
--- `any (array(...))` beside the join: planned for an empty table, a join alone would walk the whole index, dead rows and all.
+-- Rows that are locked are found again by arrays, and by a sublink that `is true` keeps from becoming a join: planned for an empty
+-- table, a join walks the whole index, dead rows and all.
 with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
@@ -19,8 +20,9 @@ held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input where state = 'done')) and h.state = 'done' and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from input where state = 'done'))
+    and ((l.job, l.take) in (select job, take from input where state = 'done')) is true and l.holder is not distinct from $1::text
 ),
 kept as (
   update regrow.ledger l
@@ -30,11 +32,11 @@ kept as (
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h
-  where l.key = any (array(select key from input where state <> 'done')) and h.state <> 'done' and l.key = h.key and l.job = h.job
+  where l.key = any (array(select key from input where state <> 'done'))
+    and h.state <> 'done' and l.job = h.job and l.take = h.take and l.holder is not distinct from $1::text
 ),
 finished as (
-  delete from regrow.intents n using held h
-  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
-    and n.id = any (array(select case when finish then key::uuid end from input where state = 'done' and finish))
+  delete from regrow.intents n
+  where n.id = any (array(select case when h.finish then h.key::uuid end from held h where h.state = 'done' and h.finish))
 )
 select take::text as take from held

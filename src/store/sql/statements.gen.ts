@@ -547,23 +547,25 @@ env as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 ),
 held as materialized (
-  select i.job, i.key, h.blank from (
+  select i.job, i.key from (
     select job, key, take from input order by key collate "C", job
   ) i
   cross join env
   cross join lateral (
-    select l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
+    select 1 from regrow.ledger l
     where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take and env.quick = 'off'
     for update
   ) h
 ),
 gone as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input)) and h.blank and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from input)) and ((l.job, l.take) in (select job, take from input)) is true
+    and l.holder is not distinct from $1::text and l.failures = 0 and l.crashes = 0 and l.retry_at is null
 ),
 kept as (
   update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
-  from held h where l.key = any (array(select key from input)) and not h.blank and l.key = h.key and l.job = h.job
+  where l.key = any (array(select key from input)) and ((l.job, l.take) in (select job, take from input)) is true
+    and l.holder is not distinct from $1::text and not (l.failures = 0 and l.crashes = 0 and l.retry_at is null)
 )
 select job, key from held`,
   resume: `with locked as materialized (
@@ -650,8 +652,9 @@ held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l using held h
-  where l.key = any (array(select key from input where state = 'done')) and h.state = 'done' and l.key = h.key and l.job = h.job
+  delete from regrow.ledger l
+  where l.key = any (array(select key from input where state = 'done'))
+    and ((l.job, l.take) in (select job, take from input where state = 'done')) is true and l.holder is not distinct from $1::text
 ),
 kept as (
   update regrow.ledger l
@@ -660,12 +663,12 @@ kept as (
     together = h.together,
     retry_at = regrow.clock() + make_interval(secs => h.retry_ms / 1000), error = h.error, updated_at = regrow.clock()
   from held h
-  where l.key = any (array(select key from input where state <> 'done')) and h.state <> 'done' and l.key = h.key and l.job = h.job
+  where l.key = any (array(select key from input where state <> 'done'))
+    and h.state <> 'done' and l.job = h.job and l.take = h.take and l.holder is not distinct from $1::text
 ),
 finished as (
-  delete from regrow.intents n using held h
-  where h.state = 'done' and h.finish and n.id = case when h.finish then h.key::uuid end
-    and n.id = any (array(select case when finish then key::uuid end from input where state = 'done' and finish))
+  delete from regrow.intents n
+  where n.id = any (array(select case when h.finish then h.key::uuid end from held h where h.state = 'done' and h.finish))
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
