@@ -51,6 +51,8 @@ export interface FillRequest {
   readonly job: string
   /** A query of (place, key, version, since, at, renewed, wait_ms, eligible), as a source makes it. */
   readonly page: SqlQuery
+  /** Rows of that page at most. */
+  readonly limit: number
   readonly timeoutMs: number
   readonly share?: number
   readonly epoch?: number | null

@@ -66,7 +66,8 @@ export class Inside {
     ramped.note(limit)
     const filling = async () => {
       const page = await source.pageQuery?.(after, limit, horizonMs(this.#job))
-      const filled = page && (await fill({ job: name, page, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
+      const filled =
+        page && (await fill({ job: name, page, limit, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
       ramped.note((filled?.pushed.added ?? 0) - limit)
       return filled
     }

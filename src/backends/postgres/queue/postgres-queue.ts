@@ -127,11 +127,16 @@ export class PostgresQueue implements Queue {
 
   /** As a push of swept hints, but the page does not leave the server. */
   async #fill(pages: Pages, request: FillRequest): Promise<Filled> {
-    const { room, done } = await this.#pushes.reserve(request.job, request.share ?? 1)
-    const filled = await this.#during(fill(pages, request, room))
-    done(filled.pushed.added)
-    if (filled.pushed.added > 0) this.#bell.ring([request.job])
-    return filled
+    const { room, done } = await this.#pushes.reserve(request.job, request.limit, request.share ?? 1)
+    let added = 0
+    try {
+      const filled = await this.#during(fill(pages, request, room))
+      added = filled.pushed.added
+      if (added > 0) this.#bell.ring([request.job])
+      return filled
+    } finally {
+      done(added)
+    }
   }
 
   #during<T>(call: Promise<T>): Promise<T> {

@@ -34,6 +34,8 @@ export class Pushes {
   readonly #together: Batcher<Hint, Outcome>
   /** By job and lane. */
   readonly #rooms = new Map<string, Room>()
+  /** Hints that pages on their way may add. */
+  readonly #away = new Map<string, number>()
 
   constructor(db: SqlExecutor, clock: Clock, bounds: QueueBounds) {
     this.#db = db
@@ -49,13 +51,21 @@ export class Pushes {
     return summed(gathers ? await this.#together.add(hints) : await this.#send(hints, options))
   }
 
-  /** S11: hints that the swept lane of a job may still take; `done` tells how many of these it took. */
-  async reserve(job: string, share: number): Promise<{ room: number; done(added: number): void }> {
-    const room = await this.#counted(job, false)
+  /** S11: hints that the swept lane of a job may still take; up to `wanted` are kept for this one until `done` tells how many it took. */
+  async reserve(job: string, wanted: number, share: number): Promise<{ room: number; done(added: number): void }> {
+    const name = laneOf(job, false)
+    const { taken } = await this.#counted(job, false)
+    const away = this.#away.get(name) ?? 0
+    const room = Math.max(0, Math.ceil(this.#bounds.maxHints * share) - taken - away)
+    const reserved = Math.min(wanted, room)
+    // At once, as below; and beside the count: a new one does not see what is on its way.
+    this.#away.set(name, away + reserved)
     return {
-      room: Math.ceil(this.#bounds.maxHints * share) - room.taken,
+      room,
       done: (added) => {
-        room.taken += added
+        this.#away.set(name, (this.#away.get(name) ?? 0) - reserved)
+        const counted = this.#rooms.get(name)
+        if (counted) counted.taken += added
       },
     }
   }
@@ -100,7 +110,8 @@ export class Pushes {
   async #hasRoom({ job, fresh }: Hint, wanted: number, share: number): Promise<boolean> {
     if (wanted + known.spare > this.#bounds.maxHints * share) return false
     const room = await this.#counted(job, fresh)
-    if (room.taken + wanted + known.spare > this.#bounds.maxHints * share) return false
+    const away = this.#away.get(laneOf(job, fresh)) ?? 0
+    if (room.taken + away + wanted + known.spare > this.#bounds.maxHints * share) return false
     // At once: who pushes beside this one has no right to the same room.
     room.taken += wanted
     return true
