@@ -64,11 +64,13 @@ export class ByKeys {
 
   async #pushRows(after: string | null, page: Page): Promise<PushedRows> {
     const { ramped } = this.#ports
+    // When everything is to come back, several pushes are on their way at a time.
+    const most = ramped.ramps ? 4 * pushRows : pushRows
     const sum = { added: 0, dropped: 0, done: 0, cursor: after }
     while (sum.done < page.rows.length) {
       const room = await ramped.room(sum.cursor)
       if (typeof room === 'string') return { ...sum, ended: room }
-      const rows = page.rows.slice(sum.done, sum.done + Math.min(room, pushRows))
+      const rows = page.rows.slice(sum.done, sum.done + Math.min(room, most))
       const { added, dropped, lost = 0 } = await hintRows(this.#ports, this.#job, rows, this.#start.epoch)
       ramped.note(added)
       sum.added += added

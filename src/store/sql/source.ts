@@ -144,6 +144,9 @@ function columnsOf(shape: QueryShape): string {
   ].join(', ')
 }
 
+/** Bytes of a ledger that is read once per page, instead of being asked about every row. */
+const smallLedger = 4 * 1024 * 1024
+
 /**
  * The rows of a page: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37); those that may
  * not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible.
@@ -154,7 +157,13 @@ function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean
   const after = resumed ? afterCursor(job, shape, first + 3) : ''
   const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
   return `
-with env as materialized (select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon)
+with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon,
+    pg_relation_size('regrow.ledger') <= ${smallLedger} as small
+),
+remembered as materialized (
+  select b.key from regrow.ledger b where (select small from env) and b.job = $${first}::text limit ${smallLedger}
+)
 select p.place, ${key} as key, p.version, p.since, env.at, l.renewed is true as renewed,
   case when p.run_at is null and l.retry_at is null then 0 else
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms,
@@ -168,7 +177,8 @@ ${query.text}
 ) p cross join env left join lateral (
   select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
-  from regrow.ledger b where b.key = ${key} and b.job = $${first}::text offset 0
+  from regrow.ledger b where b.key = ${key} and b.job = $${first}::text
+    and (not (select small from env) or ${key} in (select r.key from remembered r)) offset 0
 ) l on true`
 }
 
