@@ -40,6 +40,8 @@ export interface Options {
 export function optionsOf(args: readonly string[], pairs: { whole: number; quick: number }): Options {
   const value = (name: string) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined)
   const quick = args.includes('--quick')
+  if (args.includes('--write') && args.includes('--only'))
+    throw new Error('--write replaces the whole section of bench/RESULTS.md: leave --only out.')
   return {
     quick,
     json: args.includes('--json'),

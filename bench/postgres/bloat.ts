@@ -29,7 +29,7 @@ export const bloatRow: RowText = {
 /** `quick`: the same shape in a fifth of the time. Each transaction begins before the one before ends. */
 export function bloatTask(quick: boolean): Task {
   const times = quick
-    ? { calm: 2_000, held: 5_000, stagger: 2_000, after: 2_000, interval: 1_000 }
+    ? { calm: 2_000, held: 5_000, stagger: 2_000, after: 1_000, interval: 1_000 }
     : { calm: 10_000, held: 36_000, stagger: 12_000, after: 20_000, interval: 2_500 }
   return { measure: 'steady', jobs: 1, settings: { rate: 800, batching: true, pool: 10, batch: 100, ...times } }
 }
