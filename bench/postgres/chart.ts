@@ -31,11 +31,12 @@ function drawn(course: Course, figure: Figure, x: number, y: number): string {
   const { samples, pinnedFromMs, pinnedUntilMs } = course.regrow
   const endMs = samples.at(-1)?.atMs ?? 1
   const inner = { width: panel.width - panel.left - panel.right, height: panel.height - panel.top - panel.bottom }
-  const highest = Math.max(...bloatSides.flatMap((side) => course[side].samples.map((each) => each[figure] || 0)))
-  const top = roundUp(highest)
+  const values = bloatSides.flatMap((side) => course[side].samples.map((each) => each[figure]))
+  // Times of different sides are apart by factors.
+  const { marks, share } = figure === 'pop' || figure === 'start' ? powers(values) : even(values)
   const across = (ms: number) => round(x + panel.left + (ms / endMs) * inner.width)
-  const up = (value: number) => round(y + panel.top + inner.height * (1 - value / top))
-  const lines = [0, top / 2, top].map(
+  const up = (value: number) => round(y + panel.top + inner.height * (1 - share(value)))
+  const lines = marks.map(
     (value) =>
       `<path d="M${across(0)} ${up(value)}H${across(endMs)}" stroke="#d4d4d4"/><text x="${across(0) - 6}" y="${up(value) + 4}" text-anchor="end" fill="#555">${value.toLocaleString('en')}</text>`,
   )
@@ -50,7 +51,7 @@ function drawn(course: Course, figure: Figure, x: number, y: number): string {
     return `<polyline points="${points.join(' ')}" fill="none" stroke="${colours[side]}" stroke-width="2"/>`
   })
   return [
-    `<rect x="${across(pinnedFromMs)}" y="${up(top)}" width="${round(across(pinnedUntilMs) - across(pinnedFromMs))}" height="${inner.height}" fill="#efefef"/>`,
+    `<rect x="${across(pinnedFromMs)}" y="${y + panel.top}" width="${round(across(pinnedUntilMs) - across(pinnedFromMs))}" height="${inner.height}" fill="#efefef"/>`,
     `<text x="${x + panel.left}" y="${y + panel.top - 12}" fill="#222" font-weight="600">${bloatFigures[figure]}</text>`,
     ...lines,
     ...seconds,
@@ -59,6 +60,27 @@ function drawn(course: Course, figure: Figure, x: number, y: number): string {
 }
 
 const round = (value: number) => Math.round(value * 10) / 10
+
+/** A scale: the values that have a line, and how far up a value stands, from 0 to 1. */
+interface Scale {
+  readonly marks: readonly number[]
+  readonly share: (value: number) => number
+}
+
+/** From nothing to the next round number. */
+function even(values: readonly number[]): Scale {
+  const top = roundUp(Math.max(...values.filter(Number.isFinite)))
+  return { marks: [0, top / 2, top], share: (value) => value / top }
+}
+
+/** From one power of ten to another. */
+export function powers(values: readonly number[]): Scale {
+  const found = values.filter((value) => value > 0 && Number.isFinite(value)).map(Math.log10)
+  const low = Math.floor(Math.min(...found, 0))
+  const high = Math.max(Math.ceil(Math.max(...found, 0)), low + 1)
+  const marks = Array.from({ length: high - low + 1 }, (_, n) => Number((10 ** (low + n)).toPrecision(1)))
+  return { marks, share: (value) => (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low) }
+}
 
 /** The next of 1, 2, 5, 10, 20, 50 …: the top of a scale. */
 export function roundUp(value: number): number {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Steady } from '../../../bench/compare/task.ts'
 import { bloatPage, bloatRowOf, bloatTask, bloatText, type Course } from '../../../bench/postgres/bloat.ts'
-import { chartOf, roundUp } from '../../../bench/postgres/chart.ts'
+import { chartOf, powers, roundUp } from '../../../bench/postgres/chart.ts'
 
 function steady(p99: number): Steady {
   const sample = { pop: p99, start: 2 * p99, started: 800, backlog: 3, dead: 1_234 }
@@ -68,4 +68,11 @@ test('an interval without a pop leaves a gap, not a zero', () => {
 test('a scale ends at the next round number', () => {
   expect([0.3, 1, 1.2, 3, 7, 12, 240, 51_000].map(roundUp)).toEqual([0.5, 1, 2, 5, 10, 20, 500, 100_000])
   expect([0, Number.NaN].map(roundUp)).toEqual([1, 1])
+})
+
+test('times are drawn between powers of ten', () => {
+  const { marks, share } = powers([0.4, 40, Number.NaN, 0])
+  expect(marks).toEqual([0.1, 1, 10, 100])
+  expect([0.1, 1, 100, 0].map(share).map((each) => Number(each.toFixed(3)))).toEqual([0, 0.333, 1, 0])
+  expect(powers([]).marks).toEqual([1, 10])
 })
