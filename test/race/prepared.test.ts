@@ -53,11 +53,13 @@ test('a statement that the server has forgotten, or whose result has changed its
   expect((await own.query('select * from shapes')).rows).toEqual([{ a: 1, b: null }])
 })
 
-test('an error is told, and the next statement runs on another connection', async () => {
+test('an error is told, and the next statement runs on another connection, unless it was about the data', async () => {
   const pool = poolOf(database.url)
   const own = prepared(pool as never)
   const pid = async () => (await own.query('select pg_backend_pid() as pid')).rows[0]?.pid
   const before = await pid()
   await expect(own.query('select 1 / $1::int as n', [0])).rejects.toMatchObject({ code: '22012' })
+  expect(await pid()).toBe(before)
+  await expect(own.query('select * from not_there')).rejects.toMatchObject({ code: '42P01' })
   expect(await pid()).not.toBe(before)
 })

@@ -31,10 +31,10 @@ export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
         if (name === undefined) return await client.query(text, [...params])
         return await client.query({ name, text, values: [...params] })
       } catch (error) {
-        broken = error as Error
+        // As a pool does it: after an error the next statement gets another connection, unless it was about the data.
+        if (!/^2[23]/.test(sqlState(error) ?? '')) broken = error as Error
         if (!unprepared.has(sqlState(error) ?? '')) throw error
       } finally {
-        // As a pool does it: after an error the next statement gets another connection.
         client.release?.(broken)
       }
       return this.query(text, params)

@@ -10,7 +10,7 @@ with page as materialized (
 ),
 env as materialized (
   select regrow.clock() as at,
-    :2::text is null or exists (select 1 from regrow.canary c where c.epoch = :2::text::int8) as meant
+    :2::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = :2::text::int8) as meant
 ),
 put as (
   insert into regrow.hints (job, key, due_at, fresh)

@@ -6,7 +6,7 @@
 -- Index: hints_due; rows are deleted by where they stand.
 -- A long transaction keeps every popped row in the table and its indexes: a pop that begins where the last one ended does not
 -- step over them. What was committed late, more than a moment behind it, is found by those that begin at the beginning.
--- The canary is one row, and the planner has to be told: a guess of thousands made every pop worth compiling (JIT, 150 ms).
+-- The canary is one row, and the planner has to be told: by its key, or a guess of thousands makes every pop worth planning anew.
 -- SKIP LOCKED keeps two poppers apart; it does not skip rows that this statement has locked itself, hence `not in`.
 with env as materialized (
   select regrow.clock() as at
@@ -66,4 +66,4 @@ select m.epoch::text as epoch, m.sequence::text as sequence,
     ) n
   ) end::float8 as wait_ms
 from (select 1) as one
-left join (select epoch, sequence from regrow.canary limit 1) m on true
+left join regrow.canary m on m.one

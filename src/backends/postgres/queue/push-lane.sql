@@ -1,14 +1,14 @@
 -- Push, the quick way: due hints of one job for one lane that is known to have room. Keys that are there are left alone and
 -- told; whoever pushed decides whether they have to be moved (push.sql).
 -- $1 job · $2 keys as text of an array, each once · $3 fresh · $4 epoch, as in push.sql
--- Returns one row: added, meant, and `there`: json [[key, whether a fresh push would move it]]. Index: hints_pkey.
+-- Returns one row: added, meant, and `there`: json [[key, whether a fresh push would move it]]. Index: hints_key.
 -- A key that somebody else pushes at this moment is a unique violation: ON CONFLICT would cost every row half as much again.
 -- Keys are looked up one by one, and never by their job: the plan is kept from when the table was small, and an index of all
 -- hints of a job, those that are gone among them, would serve it as well then.
 -- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
 with env as materialized (
   select regrow.clock() as at,
-    $3::boolean or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+    $3::boolean or $4::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = $4::text::int8) as meant
 ),
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable

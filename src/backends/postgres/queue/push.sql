@@ -2,7 +2,7 @@
 -- $1 json [{ job, key, delay_ms, fresh }], each (job, key) once · $2 most due hints per job and lane · $3 most delayed per job
 -- $4 epoch: into a queue of another one, or without a mark, only fresh hints go; null: whichever there is
 -- Returns one row: json texts [[job, key]] of those that were merged, dropped, or not meant for this queue; the rest was added.
--- Index: hints_pkey for the conflict, hints_due for the bounds.
+-- Index: hints_key for the conflict, hints_due for the bounds.
 -- Rows are written in key order, so concurrent pushes of the same keys cannot deadlock.
 -- Who gets into the fresh lane stands last there: pops do not look behind where they have been (pop.sql).
 with env as materialized (
@@ -10,7 +10,7 @@ with env as materialized (
 ),
 asked as materialized (
   select x.job, x.key, x.fresh, x.delay_ms,
-    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = $4::text::int8) as meant
   from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean)
 ),
 input as materialized (

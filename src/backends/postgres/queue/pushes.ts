@@ -20,6 +20,8 @@ const pageSize = 1_000
  * comes due, is not in it. Nearer to its bound a lane is counted by each push.
  */
 const known = { ms: 1_000, spare: 1_000 }
+/** So many pushes look for their keys after one that found some. */
+const looks = 20
 
 /** Hints of a lane that were counted, and those that were pushed since: never fewer than there are, but for those of others. */
 interface Room {
@@ -32,6 +34,8 @@ export class Pushes {
   readonly #clock: Clock
   readonly #bounds: QueueBounds
   readonly #together: Batcher<Hint, Outcome>
+  /** Jobs of which a key was there that was expected to be new, and how many pushes still look first. */
+  readonly #looksFor = new Map<string, number>()
   /** By job and lane. */
   readonly #rooms = new Map<string, Room>()
   /** Hints that pages on their way may add. */
@@ -129,12 +133,13 @@ export class Pushes {
   }
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
-    const params = [job, textArray(hints.map(({ key }) => key)), fresh, epochOf(options)]
-    const answer = await this.#db.query(statements.pushLane, params).catch((error: unknown) => {
-      // Somebody pushes one of these keys at this moment.
-      if (sqlState(error) === '23505') return undefined
-      throw error
-    })
+    const keys = textArray(hints.map(({ key }) => key))
+    if (fresh && this.#expectsNew(job)) {
+      if (await this.#db.query(statements.pushNew, [job, keys]).catch(unlessThere)) return hints.map(() => 'added')
+      this.#looksFor.set(job, looks)
+    }
+    const params = [job, keys, fresh, epochOf(options)]
+    const answer = await this.#db.query(statements.pushLane, params).catch(unlessThere)
     if (!answer) return this.#exact(hints, options)
     const { meant, there } = answer.rows[0] as { meant: boolean; there: string | null }
     if (!meant) return hints.map(() => 'lost')
@@ -144,6 +149,14 @@ export class Pushes {
     const moved = moving.length > 0 ? await this.#exact(moving, options) : []
     const outcomes = new Map(moving.map(({ key }, i) => [key, moved[i]]))
     return hints.map(({ key }) => (movable.has(key) ? (outcomes.get(key) ?? 'merged') : 'added'))
+  }
+
+  /** What is enqueued is mostly not there yet. Where it was, the next pushes look before they write. */
+  #expectsNew(job: string): boolean {
+    const left = this.#looksFor.get(job) ?? 0
+    if (left === 0) return true
+    this.#looksFor.set(job, left - 1)
+    return false
   }
 
   async #exact(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {
@@ -158,6 +171,11 @@ export class Pushes {
         outcomes.set(nameOf({ job, key }), outcome)
     return hints.map((hint) => outcomes.get(nameOf(hint)) ?? 'added')
   }
+}
+
+/** Somebody has pushed one of these keys, or does at this moment. */
+const unlessThere = (error: unknown): undefined => {
+  if (sqlState(error) !== '23505') throw error
 }
 
 const nameOf = ({ job, key }: KeyOf) => `${job.length} ${job} ${key}`

@@ -10,7 +10,7 @@ group by w.job`,
 ),
 env as materialized (
   select regrow.clock() as at,
-    :2::text is null or exists (select 1 from regrow.canary c where c.epoch = :2::text::int8) as meant
+    :2::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = :2::text::int8) as meant
 ),
 put as (
   insert into regrow.hints (job, key, due_at, fresh)
@@ -107,10 +107,10 @@ select m.epoch::text as epoch, m.sequence::text as sequence,
     ) n
   ) end::float8 as wait_ms
 from (select 1) as one
-left join (select epoch, sequence from regrow.canary limit 1) m on true`,
+left join regrow.canary m on m.one`,
   pushLane: `with env as materialized (
   select regrow.clock() as at,
-    $3::boolean or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+    $3::boolean or $4::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = $4::text::int8) as meant
 ),
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable
@@ -133,12 +133,22 @@ select added.count as added, env.meant,
   (select json_agg(json_build_array(t.key, t.movable)) from there t)::text as there,
   case when added.count > 0 then pg_notify('regrow_hints', $1::text)::text end as told
 from added cross join env`,
+  pushNew: `with put as (
+  insert into regrow.hints (job, key, due_at, fresh)
+  select $1::text, k.key, (select regrow.clock()), true
+  from unnest($2::text::text[]) as k(key) order by k.key collate "C"
+  returning 1
+),
+added as materialized (
+  select count(*)::int as count from put
+)
+select count as added, case when count > 0 then pg_notify('regrow_hints', $1::text)::text end as told from added`,
   push: `with env as materialized (
   select regrow.clock() as at
 ),
 asked as materialized (
   select x.job, x.key, x.fresh, x.delay_ms,
-    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.epoch = $4::text::int8) as meant
+    x.fresh or $4::text is null or exists (select 1 from regrow.canary c where c.one and c.epoch = $4::text::int8) as meant
   from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, delay_ms float8, fresh boolean)
 ),
 input as materialized (

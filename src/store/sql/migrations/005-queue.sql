@@ -7,9 +7,12 @@ create unlogged table if not exists regrow.hints (
   due_at timestamptz not null,
   fresh boolean not null,
   job text collate "C" not null,
-  key text collate "C" not null,
-  primary key (key, job)
+  key text collate "C" not null
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+
+-- Another collation of the same order: who looks for the hints of a job cannot be led through this index by a plan that was made
+-- while the table was empty, when either one looked as good, and is kept.
+create unique index if not exists hints_key on regrow.hints (key, job collate "POSIX");
 
 create index if not exists hints_due on regrow.hints (job, fresh, due_at);
 

@@ -151,9 +151,9 @@ export const migrations: readonly { version: number; name: string; statements: r
   due_at timestamptz not null,
   fresh boolean not null,
   job text collate "C" not null,
-  key text collate "C" not null,
-  primary key (key, job)
+  key text collate "C" not null
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)`,
+    `create unique index if not exists hints_key on regrow.hints (key, job collate "POSIX")`,
     `create index if not exists hints_due on regrow.hints (job, fresh, due_at)`,
     `create unlogged table if not exists regrow.canary (
   one boolean primary key default true check (one),
