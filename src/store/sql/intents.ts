@@ -58,14 +58,20 @@ async function recordAny(
   const { rows } = await db.query(texts.recordIntents, [job, `[${list.join(',')}]`])
   const { paused, at_ms, others } = rows[0] as unknown as Told
   const byId = new Map((JSON.parse(others ?? '[]') as Other[]).map((other) => [other[0], other]))
-  const unseen = intents.flatMap(({ id, uniqueKey }) => {
-    const [, added, heldBy] = byId.get(id) ?? plain(id)
-    return added || heldBy !== id || uniqueKey === null ? [] : [uniqueKey]
+  const unseen = intents.filter(({ id }) => {
+    const [, added, heldBy, usedBy] = byId.get(id) ?? plain(id)
+    return !added && heldBy === id && usedBy === null
   })
-  const holders = unseen.length > 0 ? await uniqueHolders(db, texts, job, unseen) : new Map<string, string>()
+  const late = unseen.length > 0 ? await lateIntents(db, texts, job, unseen) : nobody
   return intents.map((row) => {
     const [id, added, heldBy, usedBy] = byId.get(row.id) ?? plain(row.id)
-    return answer(row, [id, added, holders.get(row.uniqueKey ?? '') ?? heldBy, usedBy], paused, at_ms)
+    const other: Other = [
+      id,
+      added,
+      late.holders.get(row.uniqueKey ?? '') ?? heldBy,
+      usedBy ?? late.users.get(id) ?? null,
+    ]
+    return answer(row, other, paused, at_ms)
   })
 }
 
@@ -87,12 +93,26 @@ type Other = [id: string, added: boolean, heldBy: string, usedBy: string | null]
 /** One that is simply new. */
 const plain = (id: string): Other => [id, true, id, null]
 
-async function uniqueHolders(
+/** Intents that were recorded while a statement waited for them: by unique key their id, and by id another job. */
+interface Late {
+  readonly holders: ReadonlyMap<string, string>
+  readonly users: ReadonlyMap<string, string>
+}
+
+const nobody: Late = { holders: new Map(), users: new Map() }
+
+async function lateIntents(
   db: SqlExecutor,
   texts: Statements,
   job: string,
-  uniqueKeys: readonly string[],
-): Promise<Map<string, string>> {
-  const { rows } = await db.query(texts.uniqueHolders, [job, JSON.stringify(uniqueKeys)])
-  return new Map(rows.map(({ unique_key, id }) => [unique_key as string, id as string]))
+  intents: readonly IntentRow[],
+): Promise<Late> {
+  const uniqueKeys = intents.flatMap(({ uniqueKey }) => uniqueKey ?? [])
+  const ids = intents.map(({ id }) => id)
+  const { rows } = await db.query(texts.lateIntents, [job, JSON.stringify(uniqueKeys), JSON.stringify(ids)])
+  const [own, others] = [rows.filter((row) => row.job === job), rows.filter((row) => row.job !== job)]
+  return {
+    holders: new Map(own.map(({ unique_key, id }) => [unique_key as string, id as string])),
+    users: new Map(others.map((row) => [row.id as string, row.job as string])),
+  }
 }

@@ -333,6 +333,11 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
+  lateIntents: `select id::text as id, unique_key, job from regrow.intents
+where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
+union all
+select id::text as id, null as unique_key, job from regrow.intents
+where job <> $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
   leave: `with turns as (
   update regrow.sweeps set holder = null, until = null where holder = $1::text
 )
@@ -776,6 +781,4 @@ from asked cross join env
 left join won on won.job = asked.job
 left join regrow.sweeps s on s.job = asked.job
 left join regrow.pauses p on p.job = asked.job`,
-  uniqueHolders: `select unique_key, id::text as id from regrow.intents
-where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))`,
 } as const
