@@ -2,7 +2,8 @@
 -- $1 json [{ job, most, fresh, swept }], the last two the due times that a pop before has come to; null: the beginning
 -- $2 most hints over all jobs · $3 share of the swept lane
 -- Returns one row: the canary (null when there is none), `hints`: json [[job, key, fresh]], `reached`: json
---   [[job, fresh, due time]] of the last one of each lane; and where there was none, `wait_ms` until a delayed one comes due.
+--   [[job, fresh, due time]] of the last one of each lane, and `at`, from when on to look in lanes that were emptied; where there
+--   was none, also `wait_ms` until a delayed one comes due.
 -- Index: hints_due; rows are deleted by where they stand.
 -- A long transaction keeps every popped row in the table and its indexes: a pop that begins where the last one ended does not
 -- step over them. What was committed late, more than a moment behind it, is found by those that begin at the beginning.
@@ -52,7 +53,7 @@ gone as (
   ))
   returning h.job, h.key, h.fresh, h.due_at
 )
-select m.epoch::text as epoch, m.sequence::text as sequence,
+select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '2 s') #>> '{}' from env) as at,
   (select json_agg(json_build_array(g.job, g.key, g.fresh) order by g.fresh desc, g.due_at) from gone g)::text as hints,
   (select json_agg(json_build_array(r.job, r.fresh, r.due_at)) from (
     select job, fresh, max(due_at) as due_at from gone group by job, fresh

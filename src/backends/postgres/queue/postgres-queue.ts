@@ -145,16 +145,20 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  async #popDue({ jobs, limit }: PopRequest): Promise<Popped & { readonly waitMs: number }> {
+  async #popDue(request: PopRequest): Promise<Popped & { readonly waitMs: number }> {
+    const { jobs, limit } = request
     const wanted = this.#reached.from(jobs)
     const share = this.#otherLane.share(limit)
+    const sentAt = this.#clock.now()
     const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
     const [row] = rows
-    const hints = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
+    const found = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
+    const hints = found.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh }))
+    const reached = JSON.parse((row?.reached as string | null) ?? '[]')
+    this.#reached.note(request, { hints, at: row?.at as string, reached, tookMs: this.#clock.now() - sentAt })
     this.#rotation?.popped()
-    this.#reached.note(JSON.parse((row?.reached as string | null) ?? '[]'))
     return {
-      hints: hints.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh })),
+      hints,
       mark: markOf(row),
       waitMs: row?.wait_ms == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(row.wait_ms)),
     }

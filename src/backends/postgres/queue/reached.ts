@@ -1,13 +1,17 @@
 // How far pops have come in each lane. The next one begins there: while a long transaction is open, what was popped stays in
 // the table and in its indexes, and who began at the beginning would step over all of it.
 import type { Clock } from '../../../base/clock.ts'
+import type { PoppedHint } from '../../../queue/hint.ts'
 import type { PopRequest } from '../../../queue/queue.ts'
 
-/** So often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. */
-const wholeEveryMs = 2_000
+/**
+ * So often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. Seldom enough
+ * that such looks take a small share of the time.
+ */
+const wholeEvery = { leastMs: 2_000, mostMs: 30_000, timesAsLong: 200 }
 
 interface Lane {
-  /** Due time of the last hint, as the server wrote it. */
+  /** Due time that a pop has come to, as the server wrote it. */
   readonly at: string
   readonly until: number
 }
@@ -18,6 +22,16 @@ export interface Wanted {
   readonly most: number
   readonly fresh: string | null
   readonly swept: string | null
+}
+
+/** What a pop came to. */
+export interface Found {
+  readonly hints: readonly PoppedHint[]
+  /** From when on to look where nothing was left, as the server wrote it: whatever commits soon after is seen at once. */
+  readonly at: string
+  /** Of each lane that it found something in: the due time of the last one. */
+  readonly reached: readonly (readonly [job: string, fresh: boolean, at: string])[]
+  readonly tookMs: number
 }
 
 export class Reached {
@@ -32,17 +46,27 @@ export class Reached {
     return jobs.map(({ job, limit: most }) => ({ job, most, fresh: this.#at(job, true), swept: this.#at(job, false) }))
   }
 
-  note(reached: readonly [job: string, fresh: boolean, at: string][]): void {
-    for (const [job, fresh, at] of reached) {
-      const name = `${fresh} ${job}`
-      // Not put off: the look from the beginning comes, however many pops there are.
-      this.#lanes.set(name, { at, until: this.#lanes.get(name)?.until ?? this.#clock.now() + wholeEveryMs })
-    }
+  note({ jobs, limit }: PopRequest, { hints, at, reached, tookMs }: Found): void {
+    const until =
+      this.#clock.now() + Math.min(wholeEvery.mostMs, Math.max(wholeEvery.leastMs, tookMs * wholeEvery.timesAsLong))
+    for (const [job, fresh, last] of reached) this.#set(job, fresh, last, until)
+    if (hints.length >= limit) return
+    const counts = new Map<string, number>()
+    for (const { job } of hints) counts.set(job, (counts.get(job) ?? 0) + 1)
+    // There was room for more: nothing due is left in these lanes.
+    for (const { job, limit: most } of jobs)
+      if ((counts.get(job) ?? 0) < most) for (const fresh of [true, false]) this.#set(job, fresh, at, until)
   }
 
   /** The queue is another one. */
   forget(): void {
     this.#lanes.clear()
+  }
+
+  /** Not put off: the look from the beginning comes, however many pops there are. */
+  #set(job: string, fresh: boolean, at: string, until: number): void {
+    const name = `${fresh} ${job}`
+    this.#lanes.set(name, { at, until: this.#lanes.get(name)?.until ?? until })
   }
 
   #at(job: string, fresh: boolean): string | null {
