@@ -143,6 +143,10 @@ describe.each([
 const insert = (count: number) => place.rows(`insert into things (id) select generate_series(1, ${count})`)
 const hinted = async () => (await place.rows(`select key from regrow.hints order by key::int`)).map(({ key }) => key)
 
+/** A queue that takes pages, and nothing in any other way. */
+const withoutKeys = () =>
+  ({ pushFrom: place.queue().pushFrom, push: () => Promise.reject(new Error('no keys')) }) as unknown as Queue
+
 test('a paused job gets no hints', async () => {
   await insert(50)
   expect(await sweep(plain, { paused: true })).toMatchObject({ seen: 50, held: 50, pushed: 0, ended: 'finished' })
@@ -192,10 +196,7 @@ test('a queue of another epoch takes nothing: the pass ends as lost, and the los
 test('a key that somebody else pushes at the same moment is one hint, and the page ends well', async () => {
   await insert(50)
   await place.beside.query(`begin; insert into regrow.hints (job, key, due_at, fresh) values ('a', '7', now(), true)`)
-  const queue = place.queue()
-  // No key goes the other way.
-  const only = { pushFrom: queue.pushFrom, push: () => Promise.reject(new Error('no keys')) } as unknown as Queue
-  const swept = sweep(plain, { queue: only })
+  const swept = sweep(plain, { queue: withoutKeys() })
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   while ((await place.rows(waits)).length === 0) await place.rows('select pg_sleep(0.005)')
   await place.beside.query('commit')
@@ -233,7 +234,7 @@ test('nothing in a key or in the text of a query is taken for a place of the sta
   const text = `select id from words where coalesce(note, ':1') not in (':2::text', ':page', ':conflict', '$&', '$3')
     and id <> $1::text and id::text <> $2 -- :1 :page`
   const job = readJob('a', { key: 'text', pending: query(text, [':conflict', '$2']) }).job
-  expect(await sweep(job)).toMatchObject({ pushed: words.length, ended: 'finished' })
+  expect(await sweep(job, { queue: withoutKeys() })).toMatchObject({ pushed: words.length, ended: 'finished' })
   const keys = (await place.rows(`select key from regrow.hints`)).map(({ key }) => key)
   expect(keys.sort()).toEqual([...words].sort())
   // The same keys by the quick way of a push.

@@ -1,8 +1,11 @@
 // Mutants of the queue on Postgres and of its connections, found by tests on a server.
-import { type Mutant, mutant, test } from './mutant.ts'
+import { type Mutant, mutant, race, test } from './mutant.ts'
 
 const source = (name: string) => `src/backends/postgres/${name}`
 const bell = test('flow/postgres-bell')
+const bloat = test('heal/postgres-bloat')
+const pushes = test('flow/postgres-pushes')
+const pages = test('flow/postgres-fill')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
@@ -53,5 +56,125 @@ export const ofPostgres: readonly Mutant[] = [
     'client.release?.(broken)',
     'client.release?.()',
     test('heal/postgres-refusals'),
+  ),
+  mutant(
+    'postgres-cursor-never-reset',
+    'a push that committed late, behind where pops have been, waits for ever',
+    source('queue/reached.ts'),
+    'if (lane.until > this.#clock.now()) return lane.at',
+    'if (lane.until > 0) return lane.at',
+    bloat,
+  ),
+  mutant(
+    'postgres-pops-from-the-beginning',
+    'each pop steps over every hint that was popped while a transaction is open',
+    source('queue/reached.ts'),
+    'if (lane.until > this.#clock.now()) return lane.at',
+    'if (lane.until > this.#clock.now()) return null',
+    bloat,
+  ),
+  mutant(
+    'postgres-rotation-loses-the-canary',
+    'a canary that is written anew is not: the queue counts as lost',
+    source('queue/rotation.ts'),
+    'for (const { epoch, sequence } of rows)',
+    'for (const { epoch, sequence } of rows.slice(1))',
+    bloat,
+  ),
+  mutant(
+    'postgres-rotation-mixes-lanes',
+    'hints that are put back have another lane',
+    source('queue/rotation.ts'),
+    'select due_at, fresh, job, key from pg_temp',
+    'select due_at, false, job, key from pg_temp',
+    bloat,
+  ),
+  mutant(
+    'postgres-rotation-waits-for-pushes',
+    'who empties the table waits for a push that waits for it',
+    source('queue/rotation.ts'),
+    'lock table regrow.',
+    'lock table regrow.canary, regrow.',
+    bloat,
+  ),
+  mutant(
+    'postgres-rotation-gives-up',
+    'a table that somebody held once is not emptied any more',
+    source('queue/rotation.ts'),
+    `if (sqlState(error) !== '55P03') this`,
+    `if (sqlState(error) !== '00000') this`,
+    bloat,
+  ),
+  mutant(
+    'postgres-old-page-fills-new-queue',
+    'M42: a page that a sweep from before a loss sends fills the queue that came after it',
+    source('queue/fill.sql'),
+    'where env.meant and p.eligible',
+    'where p.eligible',
+    pages,
+  ),
+  mutant(
+    'postgres-pages-share-no-room',
+    'S11: two pages on their way both take the room that is left',
+    source('queue/pushes.ts'),
+    'this.#away.set(name, away + reserved)',
+    'this.#away.set(name, reserved)',
+    pages,
+  ),
+  mutant(
+    'postgres-page-takes-places-of-the-query',
+    "what the user's query says is taken for a place of the statement",
+    source('queue/fill.ts'),
+    'text}${after.replace(',
+    '(text + after).replace(',
+    pages,
+  ),
+  mutant(
+    'postgres-room-counted-once',
+    'S11: what others pushed is never counted',
+    source('queue/pushes.ts'),
+    'if (found && found.until >= this.#clock.now()) return found',
+    'if (found) return found',
+    pushes,
+  ),
+  mutant(
+    'postgres-added-twice',
+    'of two callers with the same key both are told that theirs was added',
+    source('queue/pushes.ts'),
+    'return at === i || outcome',
+    'return at <= i || outcome',
+    pushes,
+  ),
+  mutant(
+    'postgres-merged-hint-stays-swept',
+    'a fresh hint that meets a swept one on the way is not in front',
+    source('queue/pushes.ts'),
+    'else if (hint.fresh)',
+    'else if (hint.fresh && there.hint.fresh)',
+    pushes,
+  ),
+  mutant(
+    'postgres-plan-by-any-index',
+    'a plan that was made while the table was empty leads every pop through all hints',
+    'src/store/sql/migrations/005-queue.sql',
+    '(key, job collate "POSIX")',
+    '(key, job)',
+    race('queue-plans'),
+  ),
+  mutant(
+    'page-ahead-is-the-next-one',
+    'L3: a page that was sent ahead is taken for the next one, whatever came in between',
+    'src/sweep/inside.ts',
+    'if (ahead?.after === after) return ahead',
+    'if (ahead) return ahead',
+    test('unit/sweep/inside'),
+  ),
+  mutant(
+    'beats-never-look-at-all',
+    'M31: a claim whose reply was lost long ago is held for as long as its worker lives',
+    'src/worker/behind.ts',
+    'if (this.#lows.length <= 2 * lateBeats) return',
+    'if (this.#lows.length > 0) return',
+    test('unit/worker/behind'),
   ),
 ]
