@@ -25,7 +25,7 @@ export interface EnqueuePorts {
 }
 
 /** Pages on their way at a time: while the store writes one, the next one is hinted. */
-const pagesAway = 2
+const pagesAway = 3
 
 /** Hints for keys whose rows are the user's own. */
 export async function enqueueKeys(
