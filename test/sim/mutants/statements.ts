@@ -227,8 +227,8 @@ export const ofTheStatements: readonly Mutant[] = [
     'sql-old-sweep-fills-new-queue',
     'a sweep that began before a loss fills the queue that came after it',
     'src/backends/postgres/queue/push.sql',
-    'where c.epoch = $4::text::int8)',
-    'where c.epoch is not null or $4::text::int8 is not null)',
+    'where c.one and c.epoch = $4::text::int8)',
+    'where c.one or $4::text::int8 is not null)',
     queueAgreement,
   ),
 ]
