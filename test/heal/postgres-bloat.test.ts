@@ -237,6 +237,26 @@ const serverTime = (text: string) =>
     `create or replace function regrow.clock() returns timestamptz language sql volatile parallel safe as $$select ${text}$$`,
   )
 
+test('a lane through which much went, and which is empty now, is walked along now and then, and not by every pop', async () => {
+  await openSnapshot()
+  const clock = new StandingClock()
+  const buffers = new Buffers(await place.connect())
+  const open = () => place.queue({ clock }, (db) => buffers.beside(db))
+  const queue = open()
+  await place.rows(`insert into regrow.hints (job, key, due_at, fresh)
+    select 'a', 'swept' || n, now() - interval '1 hour', false from generate_series(1, 20000) n`)
+  expect((await popAll(queue)).length).toBe(20_000)
+  // One that popped them, and one that never saw them.
+  for (const popper of [queue, open()]) {
+    clock.pass(2_000)
+    const whole = await buffers.of(() => popper.pop(all))
+    for (let pops = 0; pops < 3; pops++) {
+      await queue.push(hints(pops * 10, 10))
+      expect(await buffers.of(() => popper.pop(all))).toBeLessThan(whole / 3)
+    }
+  }
+})
+
 test('what was committed late, behind where pops have been, is found by the next look from the beginning', async () => {
   const clock = new StandingClock()
   const queue = place.queue({ clock })

@@ -74,6 +74,14 @@ export const ofPostgres: readonly Mutant[] = [
     bloat,
   ),
   mutant(
+    'postgres-empty-lane-walked',
+    'each pop steps over every hint that went through a lane which is empty now',
+    source('queue/reached.ts'),
+    'if ((counts.get(job) ?? 0) < most) for',
+    'if ((counts.get(job) ?? 0) < 0) for',
+    bloat,
+  ),
+  mutant(
     'postgres-rotation-loses-the-canary',
     'a canary that is written anew is not: the queue counts as lost',
     source('queue/rotation.ts'),
