@@ -4,6 +4,7 @@ import { type Mutant, mutant, race, test } from './mutant.ts'
 const source = (name: string) => `src/backends/postgres/${name}`
 const bell = test('flow/postgres-bell')
 const bloat = test('heal/postgres-bloat')
+const rotation = test('heal/postgres-rotation')
 const pushes = test('flow/postgres-pushes')
 const pages = test('flow/postgres-fill')
 
@@ -87,7 +88,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/rotation.ts'),
     'for (const { epoch, sequence } of rows)',
     'for (const { epoch, sequence } of rows.slice(1))',
-    bloat,
+    rotation,
   ),
   mutant(
     'postgres-rotation-mixes-lanes',
@@ -95,7 +96,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/rotation.ts'),
     'select due_at, fresh, job, key from pg_temp',
     'select due_at, false, job, key from pg_temp',
-    bloat,
+    rotation,
   ),
   mutant(
     'postgres-rotation-waits-for-pushes',
@@ -103,7 +104,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/rotation.ts'),
     'lock table regrow.',
     'lock table regrow.canary, regrow.',
-    bloat,
+    rotation,
   ),
   mutant(
     'postgres-rotation-gives-up',
@@ -111,7 +112,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/rotation.ts'),
     `if (sqlState(error) !== '55P03') this`,
     `if (sqlState(error) !== '00000') this`,
-    bloat,
+    rotation,
   ),
   mutant(
     'postgres-old-page-fills-new-queue',
