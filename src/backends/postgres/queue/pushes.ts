@@ -113,8 +113,15 @@ export class Pushes {
   /** S11: true while fewer hints were counted in a lane, and pushed since, than it may hold, with some to spare. */
   async #hasRoom({ job, fresh }: Hint, wanted: number, share: number): Promise<boolean> {
     if (wanted + known.spare > this.#bounds.maxHints * share) return false
-    const room = await this.#counted(job, fresh)
-    const away = this.#away.get(laneOf(job, fresh)) ?? 0
+    const name = laneOf(job, fresh)
+    const away = this.#away.get(name) ?? 0
+    const before = this.#rooms.get(name)
+    // One that was half empty is not full a moment later: who pushes a few does not wait for the count, but the next one has it.
+    const idle =
+      wanted <= togetherMax && before !== undefined && before.taken + away < (this.#bounds.maxHints * share) / 2
+    const counting = this.#counted(job, fresh)
+    if (idle) counting.catch(() => {})
+    const room = idle ? before : await counting
     if (room.taken + away + wanted + known.spare > this.#bounds.maxHints * share) return false
     // At once: who pushes beside this one has no right to the same room.
     room.taken += wanted
