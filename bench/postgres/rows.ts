@@ -9,9 +9,9 @@ const million = 1_000_000
 /** Sizes that were tried on two cores and found best, for each side. */
 const sizes = {
   regrow: {
-    claim: { concurrency: 1_000 },
+    claim: { concurrency: 2_000 },
     many: { concurrency: 10, batch: 500 },
-    none: { concurrency: 1_000 },
+    none: { concurrency: 2_000 },
   },
   'pg-boss': {
     bulk: { chunk: 5_000, abreast: 4 },

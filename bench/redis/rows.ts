@@ -6,7 +6,7 @@ const million = 1_000_000
 /** Sizes that were tried on two cores and found best, for each side. */
 const sizes = {
   regrow: {
-    none: { concurrency: 500 },
+    none: { concurrency: 2_000 },
     many: { concurrency: 10, batch: 500 },
     one: { concurrency: 200, pool: 20 },
   },
