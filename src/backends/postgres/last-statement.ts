@@ -4,7 +4,7 @@ import type { Row } from '../../store/executor.ts'
 import type { PgClient } from './client.ts'
 
 /** The part of pg's connection that is used here. Everything before `sync` is one unit: after an error nothing is executed. */
-interface PgConnection {
+export interface PgConnection {
   parse(query: { text: string }): void
   bind(config: { values?: readonly (string | null)[] }): void
   execute(config: object): void

@@ -5,6 +5,7 @@ import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
 import { type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
+import { firstStatement } from './first-statement.ts'
 import { commitsWithLast, lastStatement } from './last-statement.ts'
 
 /** How long a transaction may hold the only connection. */
@@ -30,6 +31,7 @@ export async function transaction<T>(
   let committed = false
   const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
   const last: SqlExecutor['query'] = async (text, params = []) => {
+    await loan.begin()
     loan.end()
     const answer = await lastStatement(client, text, params)
     committed = true
@@ -38,15 +40,15 @@ export async function transaction<T>(
   // A limit needs a statement of its own before each one.
   const tx: SqlExecutor = !limit && commitsWithLast(client) ? { query, last } : { query }
   try {
-    await client.query('begin')
+    if (limit) await loan.begin()
     const value = await loan.during(() => fn(tx, loan.own))
     loan.end()
-    if (!committed) assertCommitted(await client.query('commit'))
+    if (loan.begun && !committed) assertCommitted(await client.query('commit'))
     return value
   } catch (error) {
     const why = loan.end(error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
-    broken = sqlState(error) === '25006' || !(await rolledBack(client, limit))
+    broken = sqlState(error) === '25006' || (loan.begun && !(await rolledBack(client, limit)))
     throw broken && !(why instanceof RegrowError) ? away(why) : why
   } finally {
     client.release?.(broken)
@@ -57,6 +59,10 @@ interface Loan {
   /** The client as the user gets it: itself in all but that its statements end with the loan, and that it is not theirs to give back. */
   readonly own: PgClient
   readonly query: PgClient['query']
+  /** False until a statement was sent, or `begin` called: the first one takes the BEGIN along. */
+  readonly begun: boolean
+  /** For who needs it before there is a statement. */
+  begin(): Promise<void>
   /** Waits for the work and for what it has sent, up to the limit. */
   during<T>(work: () => Promise<T>): Promise<T>
   /** From now on statements are refused; answers what to throw for `error`. */
@@ -67,9 +73,18 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   const endsAt = limit ? limit.clock.now() + limit.ms : Number.POSITIVE_INFINITY
   let refused: RegrowError | undefined
   let ended = false
+  let begun = false
   /** What was sent before, where each statement gets the time that is left when its turn comes. */
   let line: Promise<unknown> = Promise.resolve()
-  const send = client.query.bind(client) as Query
+  const send: Query = (...args) => {
+    if (begun) return (client.query as Query).apply(client, args)
+    begun = true
+    const first = firstStatement(client, args)
+    if (first) return first
+    // In line before the statement, which fails as well when this does.
+    client.query('begin').catch(() => {})
+    return (client.query as Query).apply(client, args)
+  }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())
     if (endsTransaction.test(textOf(args[0]))) return Promise.reject(notYours(textOf(args[0])))
@@ -95,6 +110,14 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   })
   return {
     own,
+    get begun() {
+      return begun
+    },
+    async begin() {
+      if (begun) return
+      begun = true
+      await client.query('begin')
+    },
     query: query as PgClient['query'],
     async during(work) {
       const whole = async () => {
