@@ -29,6 +29,11 @@ export class Claims {
     this.#known.set(take, abort)
   }
 
+  /** False after `forget`, and when we went on as somebody else: then the claim is not ours any more. */
+  holds(take: number): boolean {
+    return this.#known.has(take)
+  }
+
   forget(take: number): void {
     this.#known.delete(take)
   }

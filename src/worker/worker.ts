@@ -285,8 +285,9 @@ export class Worker {
       })),
     ])
     // Last, since nothing after it may fail: these are settled on their own.
-    const sure = this.sure()
-    // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here.
+    // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here. Nor with the claim of who
+    // we were before: the lease that is sure now may be a new one (S2).
+    const sure = this.sure() && ready.every(({ take }) => this.claims.holds(take))
     if (!sure) await giveBack(this.#back, ready, 1_000)
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     return sure ? ready : []

@@ -87,6 +87,7 @@ const seeds: Readonly<Record<number, string>> = {
   172: 'a job was not swept for thirty seconds, because the answer of its turn was lost',
   8041: 'keys of a batch stayed claimed for ever, because giving back the rest of it had failed',
   1146: 'a healthy key was blamed for a fence without an answer',
+  250: 'a check that took longer than a lease started its key with the claim of who the worker was before',
 }
 
 test.each(Object.entries(seeds))('seed %s: %s', async (seed) => {

@@ -696,6 +696,19 @@ from jsonb_array_elements_text($2::text::jsonb) as i(key)
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
+  takeNew: `with env as materialized (
+  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
+    exists (select 1 from regrow.workers where id = $1::text) as registered
+),
+taken as (
+  insert into regrow.ledger (job, key, holder, take, state, updated_at)
+  select i.job, i.key, $1::text, i.take, 'running', env.at
+  from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as i(job, key, take) cross join env
+  where env.registered and env.quick = 'off'
+  order by i.key collate "C", i.job
+  returning 1
+)
+select count(*)::int as taken from taken`,
   take: `with input as materialized (
   select job, key, take from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
 ),

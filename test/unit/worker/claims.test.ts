@@ -31,10 +31,13 @@ test('what is awaited or running is known until it is forgotten', () => {
 test('a worker that is gone aborts what it runs and knows nothing any more', () => {
   const claims = new Claims(systemRandom)
   const reasons: Error[] = []
-  claims.watch(claims.next(), (reason) => reasons.push(reason))
+  const take = claims.next()
+  claims.watch(take, (reason) => reasons.push(reason))
+  expect(claims.holds(take)).toBe(true)
   const gone = new Error('gone')
   claims.renew(gone)
   expect(reasons).toEqual([gone])
+  expect(claims.holds(take)).toBe(false)
   expect(claims.known().takes).toEqual([])
 })
 

@@ -95,7 +95,7 @@ gone as (
   ))
   returning h.job, h.key, h.fresh, h.due_at
 )
-select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '2 s') #>> '{}' from env) as at,
+select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '1 s') #>> '{}' from env) as at,
   (select json_agg(json_build_array(g.job, g.key, g.fresh) order by g.fresh desc, g.due_at) from gone g)::text as hints,
   (select json_agg(json_build_array(r.job, r.fresh, r.due_at)) from (
     select job, fresh, max(due_at) as due_at from gone group by job, fresh
