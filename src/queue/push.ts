@@ -67,7 +67,7 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
 }
 
 /** A page that the queue reads by itself; undefined where it cannot, or could not now: then its keys go through the door. */
-export type Fill = (request: Omit<FillRequest, 'share'>) => Promise<Filled | undefined>
+export type Fill = (request: FillRequest) => Promise<Filled | undefined>
 
 /** What pages go through that do not leave the server. Beside the door, and as patient: it never throws. */
 export function fillDoor(queue: Pick<Queue, 'pushFrom'>, events: Events<EventMap>): Fill {

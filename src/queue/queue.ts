@@ -54,7 +54,6 @@ export interface FillRequest {
   /** Rows of that page at most. */
   readonly limit: number
   readonly timeoutMs: number
-  readonly share?: number
   readonly epoch?: number | null
 }
 

@@ -127,7 +127,7 @@ export class PostgresQueue implements Queue {
 
   /** As a push of swept hints, but the page does not leave the server. */
   async #fill(pages: Pages, request: FillRequest): Promise<Filled> {
-    const { room, done } = await this.#pushes.reserve(request.job, request.limit, request.share ?? 1)
+    const { room, done } = await this.#pushes.reserve(request.job, request.limit)
     let added = 0
     try {
       const filled = await this.#during(fill(pages, request, room))

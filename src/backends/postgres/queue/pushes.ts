@@ -56,11 +56,11 @@ export class Pushes {
   }
 
   /** S11: hints that the swept lane of a job may still take; up to `wanted` are kept for this one until `done` tells how many it took. */
-  async reserve(job: string, wanted: number, share: number): Promise<{ room: number; done(added: number): void }> {
+  async reserve(job: string, wanted: number): Promise<{ room: number; done(added: number): void }> {
     const name = laneOf(job, false)
     const { taken } = await this.#counted(job, false)
     const away = this.#away.get(name) ?? 0
-    const room = Math.max(0, Math.ceil(this.#bounds.maxHints * share) - taken - away)
+    const room = Math.max(0, this.#bounds.maxHints - taken - away)
     const reserved = Math.min(wanted, room)
     // At once, as below; and beside the count: a new one does not see what is on its way.
     this.#away.set(name, away + reserved)
