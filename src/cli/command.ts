@@ -78,8 +78,11 @@ export function command<const T extends ArgsDef>(spec: {
   return { kind: 'command', name, summary, about, examples, args, rest, definition }
 }
 
-/** What the command answers to who called it. `recycle`: a worker wants to be started anew. */
-export const exitCodes = { fine: 0, failed: 1, usage: 2, recycle: 3 } as const
+/**
+ * What the command answers to who called it. `recycle`: a worker wants to be started anew. `stopped`: a signal ended it before
+ * it was done.
+ */
+export const exitCodes = { fine: 0, failed: 1, usage: 2, recycle: 3, stopped: 130 } as const
 
 /** The command line is wrong; nothing was done. */
 export const usage = (message: string, hint: string): RegrowError => new RegrowError('usage', message, hint)

@@ -17,6 +17,10 @@ export interface Surroundings {
   readonly store: { readonly address: string; readonly from: string } | undefined
   /** The terminal that is written to; undefined: a file or a pipe. */
   screen(): { readonly columns: number; readonly rows: number } | undefined
+  /** The same of standard error; undefined also where a line cannot be written over. */
+  errorScreen(): { readonly columns: number } | undefined
+  /** Milliseconds, for durations only. */
+  now(): number
   write(text: string): void
   complain(text: string): void
   sleep(ms: number): Promise<void>
@@ -41,6 +45,11 @@ export function surroundings(): Surroundings {
       const { isTTY, columns, rows } = process.stdout
       return isTTY && columns > 0 ? { columns, rows } : undefined
     },
+    errorScreen: () => {
+      const { isTTY, columns } = process.stderr
+      return isTTY && columns > 0 && env.TERM !== 'dumb' ? { columns } : undefined
+    },
+    now: () => performance.now(),
     write: (text) => void process.stdout.write(text),
     complain: (text) => void process.stderr.write(text),
     sleep: (ms) => new Promise((done) => setTimeout(done, ms)),

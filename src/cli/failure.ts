@@ -1,5 +1,6 @@
 // An error as people and machines see it: message and hint, never a secret; a stack only with --debug.
 import { redact } from '../index.ts'
+import { exitCodes } from './command.ts'
 import { type Output, visible } from './output.ts'
 
 /** Mistakes in what was typed: exit code 2. */
@@ -31,7 +32,7 @@ export function fail(error: unknown, out: Output, debug: boolean): number {
     out.note(`${out.color.red('regrow:')} ${failure.message.split('\n').map(visible).join('\n')}${hint}`)
     if (debug && stack) out.note(stack)
   }
-  return typed.has(failure.code) ? 2 : 1
+  return failure.code === 'stopped' ? exitCodes.stopped : typed.has(failure.code) ? exitCodes.usage : exitCodes.failed
 }
 
 export function failureOf(error: unknown): Failure {

@@ -35,6 +35,7 @@ export function help(node: Command | Group, color: Output['color']): string {
         ['1', 'it failed'],
         ['2', 'the command line is wrong; nothing was done'],
         ['3', '`regrow work` stopped by itself: too many slots are stuck, start it anew'],
+        ['130', 'a signal ended it before it was done; what was done until then stays done'],
       ])}`,
     )
   return parts.join('\n\n')

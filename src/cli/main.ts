@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command `regrow`: arguments in, an exit code out. 0: fine; 1: it failed; 2: the command line is
-// wrong; 3: a worker wants to be started anew.
+// wrong; 3: a worker wants to be started anew; 130: a signal ended it before it was done.
 import { surroundings } from './config.ts'
 import { run } from './run.ts'
 

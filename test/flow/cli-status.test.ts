@@ -143,6 +143,8 @@ describe('--watch', () => {
       author: 'ann',
       store: undefined,
       screen: () => ({ columns: 80, rows: 8 }),
+      errorScreen: () => undefined,
+      now: () => 0,
       write: (text) => void written.push(text),
       complain: (text) => void written.push(text),
       sleep: () =>

@@ -16,6 +16,8 @@ async function regrow(...argv: string[]) {
     author: 'ann@host',
     store: undefined,
     screen: () => undefined,
+    errorScreen: () => undefined,
+    now: () => 0,
     write: (more) => {
       text.stdout += more
     },
