@@ -43,6 +43,7 @@ export class Canary {
       writeMark: (mark) => queue.writeMark(mark),
       moveMark: (known) => queue.moveMark(known),
       count: (jobs) => queue.count(jobs),
+      peek: queue.peek && ((job, keys) => (queue.peek as NonNullable<Queue['peek']>)(job, keys)),
       wipe: () => queue.wipe(),
       close: () => queue.close(),
       pop: async (request, signal) => {

@@ -133,6 +133,11 @@ export class FallbackQueue implements Queue {
     return this.down ? this.#memory.count(jobs) : this.#real.count(jobs)
   }
 
+  /** Not while memory stands in: what it holds says nothing of the queue. */
+  get peek(): Queue['peek'] {
+    return this.down ? undefined : this.#real.peek?.bind(this.#real)
+  }
+
   wipe(): Promise<number> {
     return this.#real.wipe()
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
 import { difference, type Mark } from '../base/mark.ts'
 import { defaultBounds, type Hint, OtherLane, type PoppedHint, pushed, type QueueBounds } from './hint.ts'
-import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
+import type { PeekedHint, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 
 interface Entry {
   readonly key: string
@@ -88,6 +88,17 @@ export class MemoryQueue implements Queue {
         const hints = this.#settled(job, now)
         const due = hints ? hints.fresh.dueCount + hints.swept.dueCount : 0
         return [job, { due, delayed: (hints?.byKey.size ?? 0) - due }]
+      }),
+    )
+  }
+
+  async peek(job: string, keys: readonly string[]) {
+    const now = this.#clock.now()
+    const byKey = this.#settled(job, now)?.byKey
+    return new Map(
+      keys.flatMap((key): [string, PeekedHint][] => {
+        const entry = byKey?.get(key)
+        return entry ? [[key, { dueInMs: Math.max(0, entry.dueAt - now), fresh: entry.lane.fresh }]] : []
       }),
     )
   }

@@ -83,6 +83,13 @@ export interface HintCount {
   readonly delayed: number
 }
 
+/** One hint that is in the queue. */
+export interface PeekedHint {
+  /** 0: it is due. */
+  readonly dueInMs: number
+  readonly fresh: boolean
+}
+
 export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */
@@ -98,6 +105,8 @@ export interface Queue extends PushQueue, PopQueue {
   moveMark(known: Mark): Promise<Mark | null>
   /** Hints of these jobs, by job. */
   count(jobs: readonly string[]): Promise<ReadonlyMap<string, HintCount>>
+  /** Hints of these keys, 1,000 at most, by key; takes nothing away. Missing where a queue cannot look for single hints. */
+  readonly peek?: ((job: string, keys: readonly string[]) => Promise<ReadonlyMap<string, PeekedHint>>) | undefined
   /** Throws everything away, the mark included; returns how many hints were lost. */
   wipe(): Promise<number>
   close(): Promise<void>

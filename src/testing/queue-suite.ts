@@ -12,6 +12,7 @@ import { keysCases } from './queue/keys.ts'
 import { lanesCases } from './queue/lanes.ts'
 import { modelCases } from './queue/model.ts'
 import { orderCases } from './queue/order.ts'
+import { peekCases } from './queue/peek.ts'
 import { togetherCases } from './queue/together.ts'
 import { waitingCases } from './queue/waiting.ts'
 import { bindCases, type Case, type RunnableCase, type Skip } from './suite.ts'
@@ -27,6 +28,7 @@ export const queueCases: readonly Case<QueueContext>[] = [
   ...togetherCases,
   ...keysCases,
   ...canaryCases,
+  ...peekCases,
   ...closingCases,
   ...modelCases,
 ]

@@ -11,7 +11,7 @@ import {
   pushed,
   type QueueBounds,
 } from '../../queue/hint.ts'
-import type { Popped, PopRequest, PushOptions, Queue } from '../../queue/queue.ts'
+import type { PeekedHint, Popped, PopRequest, PushOptions, Queue } from '../../queue/queue.ts'
 import { Bells, type Waiter } from './bells.ts'
 import { explained } from './explained.ts'
 import { Line } from './line.ts'
@@ -148,6 +148,17 @@ export class RedisQueue implements Queue {
       jobs.map((job) => {
         const [fresh, swept, delayed] = counted.get(job) as number[] as [number, number, number]
         return [job, { due: fresh + swept, delayed }]
+      }),
+    )
+  }
+
+  async peek(job: string, keys: readonly string[]) {
+    const { slot, keys: places } = this.#places.of(job)
+    const answer = (await this.#run('peek', [slot.owner, ...places], [this.#owner, ...keys])) as number[]
+    return new Map(
+      keys.flatMap((key, i): [string, PeekedHint][] => {
+        const lane = answer[2 * i] as number
+        return lane === 0 ? [] : [[key, { dueInMs: answer[2 * i + 1] as number, fresh: lane === 1 }]]
       }),
     )
   }

@@ -4,7 +4,7 @@ import { isUnknownScript } from './client.ts'
 import type { Line } from './line.ts'
 import { scripts } from './scripts/scripts.gen.ts'
 
-export type ScriptName = 'push' | 'pushDelayed' | 'pop' | 'count' | 'moveMark' | 'writeMark' | 'wipe'
+export type ScriptName = 'push' | 'pushDelayed' | 'pop' | 'count' | 'peek' | 'moveMark' | 'writeMark' | 'wipe'
 
 interface Script {
   readonly text: string
@@ -26,6 +26,7 @@ export function scriptsWith(clock: string = scripts.clock): Scripts {
     pushDelayed: script(pushPrelude, scripts.pushDelayed),
     pop: script(scripts.pop),
     count: script(scripts.count),
+    peek: script(scripts.peek),
     moveMark: script(scripts.moveMark),
     writeMark: script(scripts.writeMark),
     wipe: script(scripts.wipe),

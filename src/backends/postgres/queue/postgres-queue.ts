@@ -20,6 +20,7 @@ import {
   type Queue,
 } from '../../../queue/queue.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
+import { textArray } from '../../../store/sql/array-text.ts'
 import { Bell } from './bell.ts'
 import { fill } from './fill.ts'
 import { Pushes } from './pushes.ts'
@@ -108,6 +109,13 @@ export class PostgresQueue implements Queue {
   async count(jobs: readonly string[]) {
     const { rows } = await this.#db.query(statements.count, [JSON.stringify(jobs)])
     return new Map(rows.map((row) => [row.job as string, { due: Number(row.due), delayed: Number(row.delayed) }]))
+  }
+
+  async peek(job: string, keys: readonly string[]) {
+    const { rows } = await this.#db.query(statements.peek, [job, textArray(keys)])
+    return new Map(
+      rows.map((row) => [row.key as string, { dueInMs: Number(row.due_ms), fresh: row.fresh === true }] as const),
+    )
   }
 
   async wipe(): Promise<number> {

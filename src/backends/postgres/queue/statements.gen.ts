@@ -51,6 +51,12 @@ moved as (
   from found where found.epoch = $1::text::int8 and found.sequence >= $2::text::int8
 )
 select epoch::text as epoch, sequence::text as sequence from found`,
+  peek: `select k.key, h.fresh, greatest(0, extract(epoch from h.due_at - env.at) * 1000)::float8 as due_ms
+from unnest($2::text::text[]) as k(key)
+cross join (select regrow.clock() as at) env
+cross join lateral (
+  select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
+) h`,
   pop: `with env as materialized (
   select regrow.clock() as at
 ),

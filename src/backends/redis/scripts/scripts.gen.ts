@@ -31,6 +31,24 @@ if epoch == ARGV[2] and tonumber(sequence) == known then
   call('SET', KEYS[2], epoch .. ' ' .. exact(known + 1))
 end
 return mark`,
+  peek: `local wrong = foreign(KEYS[1], ARGV[1])
+if wrong then return wrong end
+local answer, asked = {}, #ARGV - 1
+if asked == 0 then return answer end
+for i = 1, 2 * asked do answer[i] = 0 end
+local job, now = job_at(2), clock()
+for number, lane in ipairs({ job.fresh, job.swept }) do
+  local members = call('EXISTS', lane.list) == 1 and call('SMISMEMBER', lane.set, unpack(ARGV, 2)) or {}
+  local scores = call('ZMSCORE', lane.delayed, unpack(ARGV, 2))
+  for i = 1, asked do
+    if members[i] == 1 then
+      answer[2 * i - 1] = number
+    elseif scores[i] then
+      answer[2 * i - 1], answer[2 * i] = number, math.max(0, math.ceil(tonumber(scores[i]) - now))
+    end
+  end
+end
+return answer`,
   pop: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local limit, share = tonumber(ARGV[2]), tonumber(ARGV[3])
