@@ -1,6 +1,7 @@
 // What users write, as types. Overloads are ordered so that the error for "no kind of job" teaches `pending`.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../base/duration.ts'
+import type { Covers } from './covers.ts'
 import type { Context, Handler, ManyContext, Transaction } from './handler.ts'
 import type { KeyIn, KeyOut, KeyShape } from './key.ts'
 import type { Pending } from './pending.ts'
@@ -41,6 +42,8 @@ export interface PendingOptions<S extends KeyShape, Tx = Transaction> extends Co
   key?: S
   /** Which rows imply that the job should run? Returns the key; may return `version` and `run_at`. */
   pending: Pending<KeyOut<NoInfer<S>>>
+  /** The column that tells the state of these rows, and its values that need no work: held against the database by `doctor`. */
+  covers?: Covers | readonly Covers[]
   /** The handler, where declaration and handler live in one file. */
   run?: (key: KeyOut<NoInfer<S>>, ctx: Context<Tx>) => unknown
 }

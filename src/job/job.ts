@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf } from '../base/errors.ts'
 import { unknownOptions } from '../base/options.ts'
+import { type CoveredState, readCovers } from './covers.ts'
 import type { CommonOptions } from './declaration.ts'
 import { type KeyCodec, type KeyShape, keyCodec } from './key.ts'
 import type { RetryPolicy } from './outcome.ts'
@@ -25,6 +26,8 @@ export interface Job {
   readonly sweepJitterMs: number
   /** An address that is called after each sweep that succeeded; null: none. It may be a secret. */
   readonly heartbeat: string | null
+  /** Columns that tell the state of its rows; each value is terminal, or claimed by some job. */
+  readonly covers: readonly CoveredState[]
 }
 
 /** What `app.job` was given, before anything is known of it. */
@@ -33,10 +36,11 @@ export type GivenOptions = CommonOptions & {
   pending?: unknown
   input?: unknown
   schedule?: unknown
+  covers?: unknown
   run?: unknown
 }
 
-const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'concurrency', 'uniqueUntil', 'sweep']
+const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'concurrency', 'uniqueUntil', 'sweep', 'covers']
 const keyTypes = ['text', 'int', 'bigint', 'uuid']
 
 /** Names are identifiers in tables, queues, URLs and metrics. */
@@ -84,6 +88,10 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
     return {}
   }
   const sweep = group(options.sweep, 'sweep', "{ every: '1m' }")
+  const covered = readCovers(options.covers, where)
+  mistakes.push(...covered.mistakes)
+  if (options.covers !== undefined && options.pending === undefined)
+    wrong('`covers` belongs to `pending` jobs: it is about rows of yours')
   mistakes.push(...unknownOptions(sweep, ['every', 'jitter', 'heartbeat'], `${where}, \`sweep\``))
 
   const pending = options.pending as Pending<never> | undefined
@@ -103,6 +111,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
       sweepEveryMs: duration(sweep.every, 'sweep.every', 60_000),
       sweepJitterMs: duration(sweep.jitter, 'sweep.jitter', 0),
       heartbeat: readHeartbeat(sweep.heartbeat, wrong),
+      covers: covered.covers,
     },
   }
 }
