@@ -39,6 +39,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@redis/client': ['backends/redis'],
   '@clack/prompts': ['cli'],
   citty: ['cli'],
+  croner: ['schedule'],
   jiti: ['cli'],
   picocolors: ['cli'],
 }
