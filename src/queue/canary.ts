@@ -44,6 +44,7 @@ export class Canary {
       moveMark: (known) => queue.moveMark(known),
       count: (jobs) => queue.count(jobs),
       peek: queue.peek && ((job, keys) => (queue.peek as NonNullable<Queue['peek']>)(job, keys)),
+      examine: queue.examine && (() => (queue.examine as NonNullable<Queue['examine']>)()),
       wipe: () => queue.wipe(),
       close: () => queue.close(),
       pop: async (request, signal) => {

@@ -138,6 +138,11 @@ export class FallbackQueue implements Queue {
     return this.down ? undefined : this.#real.peek?.bind(this.#real)
   }
 
+  /** As `peek`. */
+  get examine(): Queue['examine'] {
+    return this.down ? undefined : this.#real.examine?.bind(this.#real)
+  }
+
   wipe(): Promise<number> {
     return this.#real.wipe()
   }

@@ -90,6 +90,22 @@ export interface PeekedHint {
   readonly fresh: boolean
 }
 
+/** What a queue tells of itself and its server, for `doctor`. What it does not know is left out. */
+export interface QueueFacts {
+  /** The server, by name and version, and the oldest version that this queue works on. */
+  readonly server?: { readonly name: string; readonly version: string; readonly least: string }
+  /** Memory of the server in bytes; `most` null: no limit. */
+  readonly memory?: { readonly used: number; readonly most: number | null }
+  /** What the server does when its memory is full; `none`: it refuses what is new and keeps what it has. */
+  readonly eviction?: string
+  /** What the hints take on disk, and how many there are; counted up to a limit. */
+  readonly size?: { readonly bytes: number; readonly hints: number }
+  /** False: idle workers are not told of a push and have to look. */
+  readonly wakes?: boolean
+  /** What could not be asked, and why. */
+  readonly refused?: string
+}
+
 export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */
@@ -107,6 +123,8 @@ export interface Queue extends PushQueue, PopQueue {
   count(jobs: readonly string[]): Promise<ReadonlyMap<string, HintCount>>
   /** Hints of these keys, 1,000 at most, by key; takes nothing away. Missing where a queue cannot look for single hints. */
   readonly peek?: ((job: string, keys: readonly string[]) => Promise<ReadonlyMap<string, PeekedHint>>) | undefined
+  /** What is to be known of its server; it changes nothing. Missing where there is nothing to know. */
+  readonly examine?: (() => Promise<QueueFacts>) | undefined
   /** Throws everything away, the mark included; returns how many hints were lost. */
   wipe(): Promise<number>
   close(): Promise<void>

@@ -11,8 +11,9 @@ import {
   pushed,
   type QueueBounds,
 } from '../../queue/hint.ts'
-import type { PeekedHint, Popped, PopRequest, PushOptions, Queue } from '../../queue/queue.ts'
+import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts } from '../../queue/queue.ts'
 import { Bells, type Waiter } from './bells.ts'
+import { examined } from './examined.ts'
 import { explained } from './explained.ts'
 import { Line } from './line.ts'
 import { allotted, markText, type Page, type Part, pagesOf, readMark, readPop, worst } from './parts.ts'
@@ -161,6 +162,10 @@ export class RedisQueue implements Queue {
         return lane === 0 ? [] : [[key, { dueInMs: answer[2 * i + 1] as number, fresh: lane === 1 }]]
       }),
     )
+  }
+
+  examine(): Promise<QueueFacts> {
+    return examined(this.#places.slots, (slot, args) => this.#line.send(slot.mark, args))
   }
 
   async wipe(): Promise<number> {

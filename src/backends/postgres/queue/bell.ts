@@ -97,6 +97,15 @@ export class Bell {
     this.#restedAt = this.#clock.now()
   }
 
+  /** Whether a connection of one's own can listen here; it is tried, and closed again. */
+  async hears(): Promise<boolean> {
+    if (this.#heard || !this.#listen || this.#deaf) return this.listening
+    const opening = this.#listen({ notified: () => {}, ended: () => {} })
+    const connection = await withDeadline(this.#clock, connectMs, 'LISTEN', opening)
+    await connection?.close()
+    return connection !== undefined
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#stir.abort()

@@ -18,6 +18,7 @@ import {
   type PopRequest,
   type PushOptions,
   type Queue,
+  type QueueFacts,
 } from '../../../queue/queue.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { textArray } from '../../../store/sql/array-text.ts'
@@ -116,6 +117,11 @@ export class PostgresQueue implements Queue {
     return new Map(
       rows.map((row) => [row.key as string, { dueInMs: Number(row.due_ms), fresh: row.fresh === true }] as const),
     )
+  }
+
+  async examine(): Promise<QueueFacts> {
+    const [{ rows }, wakes] = await Promise.all([this.#db.query(statements.examine), this.#bell.hears()])
+    return { size: { bytes: Number(rows[0]?.bytes), hints: Number(rows[0]?.hints) }, wakes }
   }
 
   async wipe(): Promise<number> {

@@ -7,6 +7,8 @@ cross join lateral (
   select (count(*) filter (where h.due_at <= env.at))::int as due, (count(*) filter (where h.due_at > env.at))::int as delayed
   from regrow.hints h where h.job = w.job
 ) c`,
+  examine: `select pg_total_relation_size('regrow.hints')::float8 as bytes,
+  (select count(*) from (select 1 from regrow.hints limit 1000000) x)::float8 as hints`,
   fill: `with page as materialized (
 :page
 ),
