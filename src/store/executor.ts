@@ -33,11 +33,23 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
   /** Hands out one transaction in two forms: `tx` for regrow's statements, and `own`, the client's, for the user's. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /** What is to be known of its connections; missing where there is nothing to know. */
+  readonly connections?: (() => Promise<ConnectionFacts>) | undefined
 }
 
 export interface TransactionOptions {
   /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
   readonly unbounded?: boolean
+}
+
+/** How a process reaches its database, for `doctor`. */
+export interface ConnectionFacts {
+  /** What regrow was given. With an address it makes pools of its own, as large as they have to be. */
+  readonly from: 'address' | 'pool' | 'client'
+  /** Connections of this process at most. */
+  readonly most: number
+  /** A pooler stands between: sessions are not the client's own. */
+  readonly pooler: boolean
 }
 
 /** SQLSTATE of an error, wherever a client keeps it. */

@@ -2,12 +2,12 @@
 // Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
 import { RegrowError } from '../../base/errors.ts'
 import { limited } from '../../base/limited.ts'
-import type { SqlDatabase, SqlExecutor } from '../../store/executor.ts'
+import type { ConnectionFacts, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { prepared } from './prepared.ts'
+import { isDirect, prepared } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { type Limit, transaction } from './transaction.ts'
 
@@ -49,8 +49,8 @@ export async function openDatabase(
     }) as unknown as PgPool
   // S16: every statement of our own ends; a user's statement in ctx.tx may take as long as it likes.
   const pools = {
-    own: pool(2, 20_000),
-    queue: pool(3, 20_000),
+    own: pool(ownMax.own, 20_000),
+    queue: pool(ownMax.queue, 20_000),
     checks: pool(theirsMax.checks, 20_000),
     pages: pool(theirsMax.pages, 20_000),
     handlers: pool(max),
@@ -69,6 +69,7 @@ export async function openDatabase(
         }) as unknown as LoneClient,
     ),
     transaction: bounded(pools.handlers, max),
+    connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
 }
@@ -78,6 +79,11 @@ export async function openDatabase(
  * beside it, so that the next job's page does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
  */
 const theirsMax = { checks: 4, pages: 16 }
+
+/** Beat and settle, and the queue. */
+const ownMax = { own: 2, queue: 3 }
+/** All of these, and the one that listens. */
+const ownMost = ownMax.own + ownMax.queue + theirsMax.checks + theirsMax.pages + 1
 
 /** Of a pool that is not ours, pages get half and checks the other half. */
 const halves = (most: number) => {
@@ -99,13 +105,14 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
       queue,
       listen: listenerBeside(limit.clock, pool),
       transaction: bounded(pool, size - 1),
+      connections: connectionFacts('pool', size, pool),
       close,
     }
   const db = oneConnection(pool, {
     ...statements(queue, { checks: queue, pages: pool }, halves(1)),
     transaction: timed(pool, limit),
   })
-  return { ...db, queue: db, listen: null, close }
+  return { ...db, queue: db, listen: null, connections: connectionFacts('pool', size, pool), close }
 }
 
 /** One client: whoever has it is alone. */
@@ -124,8 +131,23 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
-  return { ...only, queue: only, listen: null, close: async () => {} }
+  const connections = connectionFacts('client', 1, { connect: async () => client })
+  return { ...only, queue: only, listen: null, connections, close: async () => {} }
 }
+
+/** `pool`: where one of its connections can be had, to see whether it leads to its server. */
+const connectionFacts =
+  (from: ConnectionFacts['from'], most: number, pool: Pick<PgPool, 'connect'>) =>
+  async (): Promise<ConnectionFacts> => {
+    const client = await pool.connect()
+    quieten(client)
+    try {
+      // A client that was never told its server process cannot say.
+      return { from, most, pooler: typeof client.processID === 'number' && !(await isDirect(client)) }
+    } finally {
+      if (from !== 'client') client.release?.()
+    }
+  }
 
 /** At most `most` transactions at a time; the others wait in line. */
 function bounded(pool: PgPool, most: number): SqlDatabase<PgClient>['transaction'] {

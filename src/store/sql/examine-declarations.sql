@@ -1,0 +1,5 @@
+-- Examine declarations: what each live worker declares, oldest first. $1 lease in ms
+select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
+from regrow.workers w
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000)
+order by w.started_at, w.id
