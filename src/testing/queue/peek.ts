@@ -48,7 +48,7 @@ export const peekCases: readonly Case<QueueContext>[] = [
       await queue.push([hint('x', { delayMs: hourMs, fresh: false })])
       await queue.push([hint('x', { delayMs: 60_000 })])
       const { x } = await look(queue, ['x'])
-      assert.ok(x && x.fresh && x.dueInMs <= 60_000 && x.dueInMs > 0)
+      assert.ok(x?.fresh && x.dueInMs <= 60_000 && x.dueInMs > 0)
       await queue.push([hint('x')])
       assert.deepEqual(await look(queue, ['x']), { x: { dueInMs: 0, fresh: true } })
       assert.equal((await pop(queue)).length, 1)
