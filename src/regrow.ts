@@ -11,7 +11,8 @@ import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { type LoopReport, Watchdog } from './base/watchdog.ts'
 import { hintingAfterCommit } from './enqueue/after-commit.ts'
-import { type EnqueuePorts, enqueueInputs, enqueueKeys } from './enqueue/enqueue.ts'
+import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
+import { intentsOf } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
 import { chosenHandlers, readApp } from './job/app-options.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
@@ -23,10 +24,17 @@ import { Registry } from './job/registry.ts'
 import { type Health, health } from './operate/health.ts'
 import { type Pausing, pausing } from './operate/pause.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
+import { type SchedulesOfApp, schedulesOf } from './operate/schedules.ts'
 import { type Status, status } from './operate/status.ts'
+import { type Why, why } from './operate/why/why.ts'
 import { Canary } from './queue/canary.ts'
 import { FallbackQueue } from './queue/fallback.ts'
 import { fillDoor, lateDoor, pushDoor } from './queue/push.ts'
+import { auditLoop } from './schedule/audit.ts'
+import { beginning } from './schedule/begin.ts'
+import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/declare.ts'
+import { handOver, handOverLane } from './schedule/hand-over.ts'
+import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore, isPassing } from './store/guarded.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
@@ -81,8 +89,8 @@ export interface WorkerHandle {
 /** A declared job as tools see it, without the types of its key or input. */
 export interface DeclaredJob {
   readonly name: string
-  readonly kind: 'pending' | 'input'
-  /** Type of its key; null where the key is the id of an intent. */
+  readonly kind: 'pending' | 'input' | 'schedule'
+  /** Type of its key; null where the key is the id of an intent, or a slot. */
   readonly key: KeyShape | null
   /** Declared with its handler inline. */
   readonly handled: boolean
@@ -105,8 +113,15 @@ export interface App<Tx = Transaction> extends Pausing {
   status(): Promise<Status>
   /** `status`, judged: what is wrong, and what to do about it. Rejects when the store does not answer. */
   health(): Promise<Health>
+  /**
+   * Why a key does not run, what comes next and what to type. `key` as the job's handler gets it, or its text as lists print it.
+   * Runs the pending query for that key; changes nothing.
+   */
+  why(job: string, key: unknown): Promise<Why>
   /** Keys that failed for good. */
   readonly quarantine: Quarantine
+  /** What recurs: schedules that jobs declare, and those made at run time. */
+  readonly schedules: SchedulesOfApp
   /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
   sweep(options?: SweepOptions): Promise<SweepReport[]>
   on: Events<EventMap>['on']
@@ -180,7 +195,14 @@ export function compose<Tx = Transaction>(
     const { store, queue, push, fill, source } = await opened()
     const { host, pid } = whereabouts()
     const shared = { clock, random, events, push, fill, source, queue, leaseMs, author: `${host}:${pid}` }
-    return { ...shared, store, inspector: store.inspector, sweeps: store.sweeps, jobs: registry.jobs() }
+    return {
+      ...shared,
+      store,
+      inspector: store.inspector,
+      explainer: store.explainer,
+      sweeps: store.sweeps,
+      jobs: registry.jobs(),
+    }
   }
 
   const switches = pausing(async () => {
@@ -192,14 +214,15 @@ export function compose<Tx = Transaction>(
   const declared: DeclaredJob[] = []
   const declare = (name: string, given: GivenOptions) => {
     const job = registry.declare(name, given)
-    const enqueue = given.input === undefined ? enqueueKeys : enqueueInputs
+    registry.blame(...scheduleMistakes(job))
+    const enqueue = job.slots ? enqueueSlots : given.input === undefined ? enqueueKeys : enqueueInputs
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
       registry.verify()
       return enqueue(enqueuing, job, items, choice)
     }
     const one = (item: unknown, choice?: object) => many([item], choice)
-    const kind = given.input === undefined ? 'pending' : 'input'
-    const key = given.input === undefined ? job.key.shape : null
+    const kind = job.slots ? 'schedule' : given.input === undefined ? 'pending' : 'input'
+    const key = kind === 'pending' ? job.key.shape : null
     declared.push({ name, kind, key, handled: given.run !== undefined, enqueue: one })
     return {
       name,
@@ -224,7 +247,22 @@ export function compose<Tx = Transaction>(
     },
     status: async () => status(await operating()),
     health: async () => health(await operating()),
+    why: async (job, key) => why(await operating(), job, key),
     quarantine: quarantine(operating),
+    schedules: schedulesOf(async () => {
+      const open = await operating()
+      const { schedules, timetable } = open.store
+      return {
+        ...open,
+        schedules,
+        timetable,
+        handOverLane,
+        keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
+        mistake: patternMistake,
+        instants: instantsOf,
+        inputText: async (job, input) => (await intentsOf(open, job, [input], {}))[0]?.input as string,
+      }
+    }),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
     migrate: async () => (await guarded()).migrate(),
@@ -241,11 +279,20 @@ export function compose<Tx = Transaction>(
       const open = retry(clock, random, opening, opened)
       const started = open.then(({ store, queue, canary, source, push, fill }) => {
         const { promise: registered, resolve } = pledge()
+        const { schedules, intents } = store
+        const recurring = { schedules, intents, clock, random, events, push, leaseMs, queue }
         const worker = new Worker(
-          { clock, random, events, store, source, queue, push },
-          { handlers, concurrency: choice.concurrency ?? 10, leaseMs, ...whereabouts(), registered: resolve },
+          { clock, random, events, store, source, queue, push, begin: beginning(recurring) },
+          {
+            handlers: [...handlers, handOver(recurring)],
+            concurrency: choice.concurrency ?? 10,
+            leaseMs,
+            ...whereabouts(),
+            registered: resolve,
+          },
         )
         const { host, pid } = whereabouts()
+        const jobs = handlers.map(({ job }) => job)
         const lower = sweepLoops({
           ...store,
           clock,
@@ -259,13 +306,19 @@ export function compose<Tx = Transaction>(
           leaseMs,
           concurrency: choice.concurrency ?? 10,
           by: `${host}:${pid}`,
-          jobs: handlers.map(({ job }) => job),
+          jobs,
           holder: () => worker.claims.holder,
           mayBegin: () => worker.sure(),
-          sweepNow: () => watchdog.wake('sweep'),
+          sweepNow: () => {
+            audits.anew()
+            watchdog.wake('sweep', 'schedules')
+          },
         })
+        const mayBegin = () => worker.sure()
+        const declare = () => declareSchedules(recurring, jobs)
+        const audits = auditLoop({ ...recurring, mayBegin, declare })
         const watchdog: Watchdog = new Watchdog(
-          [...worker.loops(), ...lower, queue.probing()],
+          [...worker.loops(), ...lower, audits, queue.probing()],
           { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
           (loop) => events.emit('loop.stalled', { loop }),
         )

@@ -122,3 +122,12 @@ function refuseUnknown(job: Job, options: object, known: readonly string[]): voi
   const mistakes = unknownOptions(options, known, `enqueue of "${job.name}"`)
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('; '), 'Nothing was enqueued.')
 }
+
+/** What recurs has no key that somebody could enqueue: its slots make themselves. */
+export async function enqueueSlots(_: EnqueuePorts, job: Job): Promise<never> {
+  throw new RegrowError(
+    'not_enqueued',
+    `"${job.name}" recurs by its schedule; there is nothing to enqueue`,
+    `A run beside the schedule: app.schedules.run('${job.name}'), or \`regrow schedules run ${job.name}\`.`,
+  )
+}

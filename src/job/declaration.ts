@@ -5,6 +5,7 @@ import type { Covers } from './covers.ts'
 import type { Context, Handler, ManyContext, Transaction } from './handler.ts'
 import type { KeyIn, KeyOut, KeyShape } from './key.ts'
 import type { Pending } from './pending.ts'
+import type { ScheduleOptions, Slot } from './schedule.ts'
 
 /** Options that every kind of job has. */
 export interface CommonOptions {
@@ -53,6 +54,13 @@ export interface InputOptions<Schema extends StandardSchemaV1, Tx = Transaction>
   /** Standard Schema (zod, valibot, …) of the input. */
   input: Schema
   run?: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown
+}
+
+/** A job that recurs: each instant of its schedule is a slot, which ran or was skipped with a reason. */
+export interface RecurringOptions<Tx = Transaction> extends CommonOptions {
+  /** When it recurs: cron text in a zone, or an interval. */
+  schedule: ScheduleOptions
+  run?: (slot: Slot, ctx: Context<Tx>) => unknown
 }
 
 /** Spread over the next `jitter`, or between two durations. It is only in the queue, and may be lost with it. */
@@ -136,14 +144,21 @@ export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction> {
   ): Handler
 }
 
-/** Declares a job and binds it to the app. A job has exactly one of `pending` and `input`. */
+export interface RecurringJob<Tx = Transaction> {
+  readonly name: string
+  /** The handler, in a file that only workers import. */
+  handle(run: (slot: Slot, ctx: Context<Tx>) => unknown): Handler
+}
+
+/** Declares a job and binds it to the app. A job has exactly one of `pending`, `input` and `schedule`. */
 export interface DeclareJob<Tx = Transaction> {
   <Schema extends StandardSchemaV1>(
     name: string,
-    options: InputOptions<Schema, Tx> & { pending?: never },
+    options: InputOptions<Schema, Tx> & { pending?: never; schedule?: never },
   ): InputJob<Schema, Tx>
+  (name: string, options: RecurringOptions<Tx> & { pending?: never; input?: never }): RecurringJob<Tx>
   <const S extends KeyShape = 'text'>(
     name: string,
-    options: PendingOptions<S, Tx> & { input?: never },
+    options: PendingOptions<S, Tx> & { input?: never; schedule?: never },
   ): PendingJob<S, Tx>
 }

@@ -41,6 +41,18 @@ export interface EventMap {
   'heartbeat.failed': { job: string; error: unknown }
   /** What the ledger remembered of keys that are long not pending was forgotten; `kept` wait for the next audit. */
   'ledger.audited': { job: string; forgotten: number; kept: number }
+  /** Instants of a schedule did not run: this one, or all from it to `through` (`count`: how many, where somebody counted). */
+  'slot.skipped': {
+    schedule: string
+    at: string
+    reason: 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap'
+    through: string | null
+    count: number | null
+  }
+  /** All schedules were gone through: slots that were missing were made, slots without a hint were hinted. */
+  'schedules.audited': { processed: number; failed: number; created: number; orphans: number; tookMs: number }
+  /** A schedule ended: no live worker declared it for seven days. */
+  'schedule.ended': { schedule: string; why: 'absent' }
   /** Claims of dead workers were released. */
   'worker.freed': { workers: number; keys: number }
   /** A worker died while it had this key. `alone`: nothing else ran, so the crash is its own; three of those quarantine it. */

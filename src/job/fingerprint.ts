@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { Job } from './job.ts'
 
-/** Twelve hex digits over the key's shape and the text of the pending query; a thunk that throws counts as itself. */
+/** Twelve hex digits over the key's shape, the text of the pending query and the schedule; a thunk that throws counts as itself. */
 export function fingerprint(job: Job): string {
   return createHash('sha256')
-    .update(JSON.stringify([job.name, job.key.shape, textOf(job)]))
+    .update(JSON.stringify([job.name, job.key.shape, textOf(job), ...(job.schedule ? [job.schedule] : [])]))
     .digest('hex')
     .slice(0, 12)
 }

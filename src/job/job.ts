@@ -8,6 +8,7 @@ import type { CommonOptions } from './declaration.ts'
 import { type KeyCodec, type KeyShape, keyCodec } from './key.ts'
 import type { RetryPolicy } from './outcome.ts'
 import { type CustomPending, isCustomPending, type Pending, queryReader, type SqlQuery } from './pending.ts'
+import { type Recurrence, readSchedule, slotCodec } from './schedule.ts'
 
 /** A job with every default filled in. */
 export interface Job {
@@ -17,6 +18,10 @@ export interface Job {
   readonly query: (() => SqlQuery) | null
   readonly custom: CustomPending<never> | null
   readonly input: StandardSchemaV1 | null
+  /** Its keys are slots of schedules. */
+  readonly slots: boolean
+  /** When it recurs; null for other jobs, and for one whose slots come from schedules made at run time only. */
+  readonly schedule: Recurrence | null
   readonly retry: RetryPolicy
   readonly timeoutMs: number
   /** Calls at a time in one process; null: as many as the process has. */
@@ -40,11 +45,26 @@ export type GivenOptions = CommonOptions & {
   run?: unknown
 }
 
-const known = ['key', 'pending', 'input', 'run', 'retry', 'timeout', 'concurrency', 'uniqueUntil', 'sweep', 'covers']
+const known = [
+  'key',
+  'pending',
+  'input',
+  'schedule',
+  'run',
+  'retry',
+  'timeout',
+  'concurrency',
+  'uniqueUntil',
+  'sweep',
+  'covers',
+]
 const keyTypes = ['text', 'int', 'bigint', 'uuid']
 
 /** Names are identifiers in tables, queues, URLs and metrics. */
 export const jobNamePattern = /^[A-Za-z][A-Za-z0-9_.:-]{0,127}$/
+
+/** Jobs of regrow's own, which every worker has and nobody declares. */
+export const isOwn = (name: string) => name.startsWith('regrow.')
 
 export function readJob(name: string, options: GivenOptions): { job: Job; mistakes: string[] } {
   const where = `job "${name}"`
@@ -64,13 +84,18 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
 
   if (typeof name !== 'string' || !jobNamePattern.test(name))
     wrong(`a name begins with a letter and has at most 128 of A-Z a-z 0-9 _ . : -`)
-  const kinds = ['pending', 'input'].filter((kind) => options[kind as 'pending'] !== undefined)
+  else if (isOwn(name)) wrong('names that begin with "regrow." are its own')
+  const kinds = ['pending', 'input', 'schedule'].filter((kind) => options[kind as 'pending'] !== undefined)
   if (kinds.length === 0)
-    wrong('`pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row)')
+    wrong(
+      '`pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row; or `schedule`, for what recurs)',
+    )
   if (kinds.length > 1)
     wrong(`it has ${kinds.map((kind) => `\`${kind}\``).join(' and ')}; a job has exactly one of them`)
   if (options.input !== undefined && options.key !== undefined)
     wrong('`key` belongs to `pending` jobs; an intent has its own id')
+  if (options.schedule !== undefined && options.key !== undefined)
+    wrong('`key` belongs to `pending` jobs; a slot is known by its schedule and its instant')
   if (options.input !== undefined && !isSchema(options.input))
     wrong('`input` is no Standard Schema (zod, valibot and others make them)')
   if (options.run !== undefined && typeof options.run !== 'function') wrong('`run` is no function')
@@ -96,14 +121,18 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
 
   const pending = options.pending as Pending<never> | undefined
   const custom = pending && isCustomPending(pending) ? pending : null
+  const recurs = options.schedule === undefined ? null : readSchedule(options.schedule, where)
+  mistakes.push(...(recurs?.mistakes ?? []))
   return {
     mistakes,
     job: {
       name,
-      key: keyCodec(options.input !== undefined ? 'uuid' : readShape(options.key, wrong)),
+      key: recurs ? slotCodec : keyCodec(options.input !== undefined ? 'uuid' : readShape(options.key, wrong)),
       query: pending && !custom ? attempt(() => queryReader(pending as never), null) : null,
       custom,
       input: isSchema(options.input) ? options.input : null,
+      slots: recurs !== null,
+      schedule: recurs?.recurrence ?? null,
       retry: readRetry(group(options.retry, 'retry', '{ attempts: 20 }'), where, mistakes, duration),
       timeoutMs: duration(options.timeout, 'timeout', 15 * 60_000),
       concurrency: concurrency ?? null,

@@ -46,7 +46,12 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     audits: port('audits', store.audits),
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
+    examiner: port('examiner', store.examiner),
+    explainer: port('explainer', store.explainer),
     pauses: port('pauses', store.pauses),
+    coverage: port('coverage', store.coverage),
+    schedules: port('schedules', store.schedules),
+    timetable: port('timetable', store.timetable),
     identity: () => call('store.identity', () => store.identity()),
     outdated: () => call('store.outdated', () => store.outdated()),
     prepare: ({ migrate }) =>

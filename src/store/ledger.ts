@@ -22,6 +22,9 @@ export interface TakeAnswer {
   readonly together: number | null
 }
 
+/** Which of regrow's own rows a success ends. */
+export type Finish = 'intent' | 'slot'
+
 /** What a settle writes for one claim. */
 export interface SettleRow extends Claim {
   readonly state: 'done' | 'retrying' | 'quarantined'
@@ -32,8 +35,8 @@ export interface SettleRow extends Claim {
   readonly error: string | null
   /** How many keys may share its next call; none or null: any number. */
   readonly together?: number | null
-  /** True when success also removes the key's intent. */
-  readonly finish: boolean
+  /** What success does besides: it removes the key's intent, or records its slot as run. */
+  readonly finish: Finish | null
 }
 
 export interface Standing {

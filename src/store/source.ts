@@ -1,5 +1,8 @@
-// The inner face of a job's truth. `pending` and `input` are two ways to make one; worker and sweep know no other kind.
+// The inner face of a job's truth. `pending`, `input` and `schedule` are three ways to make one; worker and
+// sweep know no other kind.
 import type { SqlQuery } from '../job/pending.ts'
+import type { Finish } from './ledger.ts'
+import type { Unmet } from './unmet.ts'
 
 /** A row that a sweep may hint: eligible now or before the next sweep. */
 export interface PageRow {
@@ -42,8 +45,8 @@ export interface Source {
   readonly versioned: boolean
   /** True when rows tell since when they wait: by `run_at`, or as intents. Known like `versioned`. */
   readonly dated: boolean
-  /** True when success deletes the row: regrow's own intents. */
-  readonly finishes: boolean
+  /** Which of regrow's own rows a success ends; null: the rows are the user's. */
+  readonly finishes: Finish | null
   /** The next page after `after`; keys that cannot start within `horizonMs` are left out. */
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
   /**
@@ -53,8 +56,13 @@ export interface Source {
   pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
   /** Key of the row that ends the page of `limit` rows after `after`; null: there are not so many. As `pageQuery`. */
   pageEnd?(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
+  /** The statement of `check`, and one of all keys, as values: for who explains them. As `pageQuery`. */
+  checkQuery?(keys: readonly string[]): Promise<SqlQuery>
+  keysQuery?(): Promise<SqlQuery>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
+  /** Why this key is not pending, as far as the query tells. Missing where only the source itself can read its rows. */
+  unmet?(key: string): Promise<Unmet>
   /** Pending rows at a guess, without reading them; null: nobody can tell. */
   estimate(timeoutMs: number): Promise<number | null>
 }

@@ -2,14 +2,19 @@
 import type { Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { Audits } from './audits.ts'
+import type { Coverage } from './coverage.ts'
+import type { Examiner } from './examiner.ts'
 import type { SqlExecutor } from './executor.ts'
+import type { Explainer } from './explainer.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
 import type { Marks } from './marks.ts'
 import type { Pauses } from './pauses.ts'
+import type { Schedules } from './schedules.ts'
 import type { Source } from './source.ts'
 import type { Sweeps } from './sweeps.ts'
+import type { Timetable } from './timetable.ts'
 import type { Workers } from './workers.ts'
 
 /** `Tx` is the transaction as the store's client knows it. */
@@ -21,7 +26,12 @@ export interface Store<Tx = Transaction> {
   readonly audits: Audits
   readonly intents: Intents
   readonly inspector: Inspector
+  readonly examiner: Examiner
+  readonly explainer: Explainer
   readonly pauses: Pauses
+  readonly coverage: Coverage
+  readonly schedules: Schedules
+  readonly timetable: Timetable
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>): Promise<T>

@@ -2,13 +2,16 @@
 // is remembered, no crash is counted; the check stays, so what is done or paused does not start. For cheap work that may be
 // repeated, where a claim would cost more than the work.
 import type { Intents } from './intents.ts'
-import type { Ledger, SettleRow } from './ledger.ts'
+import type { Finish, Ledger, SettleRow } from './ledger.ts'
+import type { Schedules } from './schedules.ts'
+
+type Rows = { ledger: Ledger; intents: Intents; schedules: Schedules }
 
 /** What `guard` may be, and the ledger that it means. */
 export const guards = {
   /** A key is held while its handler runs: the default. */
-  claim: ({ ledger }: { ledger: Ledger; intents: Intents }): Ledger => ledger,
-  none: ({ ledger, intents }: { ledger: Ledger; intents: Intents }): Ledger => ({
+  claim: ({ ledger }: Rows): Ledger => ledger,
+  none: ({ ledger, intents, schedules }: Rows): Ledger => ({
     // What people ask for works as ever: clear, standing and quarantine are about keys that nobody holds.
     ...ledger,
     take: async (_, claims) => claims.map(({ job, key }) => ({ job, key, ...granted })),
@@ -16,9 +19,10 @@ export const guards = {
     release: async () => {},
     fence: async (_, claims) => new Set(claims.map(({ take }) => take)),
     async settle(_, rows, tx) {
-      // An intent is its own row: without this it would be pending for ever.
-      const finished = rows.flatMap(({ finish, key }) => (finish ? [key] : []))
-      if (finished.length > 0) await intents.finish(finished, tx)
+      // Intents and slots are rows of regrow's own: without this they would be pending for ever.
+      const finished = (what: Finish) => rows.flatMap(({ finish, key }) => (finish === what ? [key] : []))
+      if (finished('intent').length > 0) await intents.finish(finished('intent'), tx)
+      if (finished('slot').length > 0) await schedules.finish(finished('slot'), { tx })
       // Nobody reaches its attempts without a memory of failures: these were put aside by their handlers.
       const aside = rows.filter(({ state }) => state === 'quarantined')
       if (aside.length > 0) await ledger.stall(aside.map(unclaimed))

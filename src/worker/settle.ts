@@ -1,14 +1,14 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
 import { decide, type Settlement } from '../job/outcome.ts'
-import type { Ledger, SettleRow } from '../store/ledger.ts'
+import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Ended, Settled } from './batch.ts'
 import type { Claims } from './claims.ts'
 
 export async function settle(
   ledger: Ledger,
   claims: Claims,
-  batch: readonly { ended: Ended; finishes: boolean }[],
+  batch: readonly { ended: Ended; finishes: Finish | null }[],
 ): Promise<Settled[]> {
   const decided = batch.map(({ ended, finishes }) => ({
     ended,
@@ -24,7 +24,15 @@ export async function settle(
   }))
 }
 
-function row({ ended, settlement, finishes }: { ended: Ended; settlement: Settlement; finishes: boolean }): SettleRow {
+function row({
+  ended,
+  settlement,
+  finishes,
+}: {
+  ended: Ended
+  settlement: Settlement
+  finishes: Finish | null
+}): SettleRow {
   const { job, key, take, version } = ended.entry
   const kept = settlement.state === 'done' ? nothing : settlement
   return {
@@ -38,7 +46,7 @@ function row({ ended, settlement, finishes }: { ended: Ended; settlement: Settle
     retryMs: kept.retryMs,
     error: kept.error,
     together: kept.together,
-    finish: finishes && settlement.state === 'done',
+    finish: settlement.state === 'done' ? finishes : null,
   }
 }
 

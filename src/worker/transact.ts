@@ -1,7 +1,7 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
 import { RegrowError } from '../base/errors.ts'
 import type { SqlExecutor } from '../store/executor.ts'
-import type { Ledger, SettleRow } from '../store/ledger.ts'
+import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
@@ -78,7 +78,7 @@ export function transacts({ ledger, claims, transaction, source }: TransactPorts
 
 const claimOf = ({ job, key, take }: Ready) => ({ job: job.name, key, take })
 
-const done = ({ job, key, take }: Ready, finish: boolean): SettleRow => ({
+const done = ({ job, key, take }: Ready, finish: Finish | null): SettleRow => ({
   job: job.name,
   key,
   take,

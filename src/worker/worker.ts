@@ -9,7 +9,7 @@ import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
-import type { Job } from '../job/job.ts'
+import { isOwn, type Job } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
@@ -20,6 +20,7 @@ import type { Store } from '../store/store.ts'
 import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
+import { type BeginSlots, begun } from './begin.ts'
 import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
@@ -43,6 +44,8 @@ export interface WorkerPorts {
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push
+  /** Asked before slots of schedules start. */
+  readonly begin: BeginSlots
 }
 
 export interface WorkerOptions {
@@ -135,7 +138,9 @@ export class Worker {
   loops(): LoopSpec[] {
     const { clock, events, store } = this.#ports
     const { leaseMs, host, pid, handlers } = this.#options
-    const jobs = Object.fromEntries(handlers.map(({ job }) => [job.name, fingerprint(job)]))
+    const jobs = Object.fromEntries(
+      handlers.filter(({ job }) => !isOwn(job.name)).map(({ job }) => [job.name, fingerprint(job)]),
+    )
     return [
       beatLoop({
         clock,
@@ -266,9 +271,10 @@ export class Worker {
     taken: readonly Taken[],
     refused: readonly Refused[],
   ): Promise<Ready[]> {
-    const { store, source } = this.#ports
+    const { store, source, begin } = this.#ports
     const { job } = handler
-    const { ready, stopped, renewed, broken } = await check(source(job), taken, refused)
+    const checked = await check(source(job), taken, refused)
+    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin) : checked
     await release(
       this.#back,
       stopped.map(({ entry }) => entry),

@@ -129,5 +129,5 @@ const done: Omit<SettleRow, 'job' | 'key' | 'take'> = {
   crashes: 0,
   retryMs: 0,
   error: null,
-  finish: false,
+  finish: null,
 }

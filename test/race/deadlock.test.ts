@@ -132,7 +132,7 @@ test('the same settle without its order deadlocks: this file can fail', async ()
       retry_ms: 0,
       version: null,
       error: null,
-      finish: false,
+      finish: null,
     }
     const rows = won.map((claim) => ({ ...claim, ...failure }))
     const orders = [rows, [...rows].reverse()]

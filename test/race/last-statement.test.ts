@@ -57,7 +57,7 @@ async function claimed(store: Store<SqlExecutor>, count: number): Promise<Settle
   const claims = Array.from({ length: count }, (_, i) => ({ job: 'a', key: `k'${i}`, take: i + 1 }))
   const answers = await store.ledger.take('w1', claims)
   expect(answers.map(({ verdict }) => verdict)).toEqual(claims.map(() => 'taken'))
-  const nothing = { version: null, failures: 0, crashes: 0, retryMs: 0, error: null, finish: false }
+  const nothing = { version: null, failures: 0, crashes: 0, retryMs: 0, error: null, finish: null }
   return claims.map((claim) => ({ ...claim, ...nothing, state: 'done' as const }))
 }
 

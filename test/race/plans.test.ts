@@ -44,7 +44,7 @@ const outcomes = (finish: boolean): SettleRow[] =>
     crashes: 0,
     retryMs: 1_000,
     error: null,
-    finish: finish && n % 3 !== 0,
+    finish: finish && n % 3 !== 0 ? 'intent' : null,
   }))
 
 /** Jobs over the user's tables: one key, and a key of two columns. */

@@ -135,7 +135,7 @@ export const outcomes = (list: readonly Claim[], how: Partial<SettleRow> = {}): 
     crashes: 0,
     retryMs: 0,
     error: null,
-    finish: false,
+    finish: null,
     ...how,
   }))
 

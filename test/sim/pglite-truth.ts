@@ -150,7 +150,10 @@ export class PgliteTruth implements Truth {
       audits: port('audits', real.audits),
       intents: port('intents', real.intents),
       inspector: port('inspector', real.inspector),
+      examiner: port('examiner', real.examiner),
+      explainer: port('explainer', real.explainer),
       pauses: port('pauses', real.pauses),
+      coverage: port('coverage', real.coverage),
       source: (job) => port('source', real.source(job)),
       transaction: (fn) =>
         this.#run('transaction', () =>

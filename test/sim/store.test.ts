@@ -30,7 +30,7 @@ const done = (of: Claim): SettleRow => ({
   crashes: 0,
   retryMs: 0,
   error: null,
-  finish: false,
+  finish: null,
 })
 
 const keys = () => [...db.ledger.values()].map(({ key }) => key)

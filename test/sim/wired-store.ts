@@ -115,6 +115,7 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
     intents: port('intents', store.intents),
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),
+    coverage: port('coverage', store.coverage),
     source: (job: Job) => port(`source(${job.name})`, store.source(job)),
     transaction,
     identity: () => call('identity', [], () => store.identity()),

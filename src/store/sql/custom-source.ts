@@ -31,7 +31,7 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
       return versioned
     },
     dated: false,
-    finishes: false,
+    finishes: null,
     async page(after, limit, horizonMs) {
       const { nowMs } = await now()
       const cursor = after === null ? null : (job.key.decode(after) as never)

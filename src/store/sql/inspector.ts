@@ -5,8 +5,9 @@ import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
 
-const date = (ms: unknown): Date => new Date(Number(ms))
-const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
+/** Milliseconds of the store as an instant. */
+export const date = (ms: unknown): Date => new Date(Number(ms))
+export const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
 /** A statement for the schema before has no such column, or null in it. */
 const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
 
@@ -94,7 +95,8 @@ function jobOf(row: Row): JobRow {
   }
 }
 
-function sweepOf(row: Row): SweepRow {
+/** The columns of a job's sweep, as `inspect-jobs.sql` names them. */
+export function sweepOf(row: Row): SweepRow {
   return {
     nextAt: date(row.next_ms),
     sweeping: row.sweeping === true,

@@ -58,7 +58,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
         return tx?.last
           ? settleLast(texts(), holder, rows, tx.last)
           : settleDone(tx ?? db, texts().settleDone, holder, rows)
-      if (done && rows.every(({ finish }) => finish)) return settleDone(tx ?? db, texts().settleFinished, holder, rows)
+      if (done && rows.every(({ finish }) => finish === 'intent'))
+        return settleDone(tx ?? db, texts().settleFinished, holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))

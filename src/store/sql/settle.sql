@@ -1,6 +1,6 @@
 -- Settle: writes outcomes, only where holder and take match (S3: only the current take settles).
 -- $1 holder · $2 json [{ job, key, take, state, version, failures, crashes, retry_ms, error, finish, together }]
---   state 'done' deletes the row; finish true also deletes the intent of that id.
+--   state 'done' deletes the row; finish 'intent' also deletes the intent of that id, 'slot' records that slot as run.
 -- Returns the takes that were held; a missing one means: lease lost, the result is discarded.
 -- Index: ledger_pkey, one probe per key in key order. No set_config here: an outcome is durable when it is told.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
@@ -9,7 +9,7 @@
 with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-    failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
+    failures int, crashes int, retry_ms float8, error text, finish text, together int)
 ),
 held as materialized (
   select i.* from (select * from input order by key collate "C", job) i
@@ -37,6 +37,11 @@ kept as (
 ),
 finished as (
   delete from regrow.intents n
-  where n.id = any (array(select case when h.finish then h.key::uuid end from held h where h.state = 'done' and h.finish))
+  where n.id = any (array(select case when h.finish = 'intent' then h.key::uuid end from held h where h.state = 'done' and h.finish = 'intent'))
 )
+, ran as ( -- since 6
+  update regrow.slots t set state = 'ran', ended_at = regrow.clock() -- since 6
+  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot')) -- since 6
+    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting' -- since 6
+) -- since 6
 select take::text as take from held

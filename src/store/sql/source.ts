@@ -8,18 +8,29 @@ import type { PendingKey, Source } from '../source.ts'
 import { textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
+import { unmetConditions } from './unmet.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
 
-const intentsShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true, createdAt: true }
+/** Of intents, and of slots. */
+const ownShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true, createdAt: true }
 const intentsOf = (job: string): SqlQuery => ({
   text: `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
   values: [job],
 })
 
+/** A schedule that is paused or has ended starts nothing, whatever the queue says. */
+const slotsOf = (lane: string): SqlQuery => ({
+  text: `select t.key as id, t.due_at as run_at, t.due_at as created_at, null::text as input from regrow.slots t
+    where t.lane = $1::text and t.state = 'waiting' and exists (
+      select 1 from regrow.schedules s where s.name = t.schedule and s.paused_at is null and s.ended_at is null
+    )`,
+  values: [lane],
+})
+
 export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
   if (job.custom) return customSource(db, ledger, job, job.custom)
-  const read = job.query ?? (() => intentsOf(job.name))
+  const read = job.query ?? (() => (job.slots ? slotsOf : intentsOf)(job.name))
   let known: Promise<QueryShape> | undefined
   let versioned = false
   let dated = false
@@ -34,7 +45,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     }
   }
   const shapeOf = async (): Promise<QueryShape> => {
-    known ??= job.query ? named(describeQuery(db, job, job.query())) : Promise.resolve(intentsShape)
+    known ??= job.query ? named(describeQuery(db, job, job.query())) : Promise.resolve(ownShape)
     try {
       const shape = await known
       versioned = shape.version
@@ -51,6 +62,11 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     const cursor = after === null ? [] : job.key.split(after)
     return { text, values: [...query.values, job.name, limit, horizonMs, ...cursor] }
   }
+  const checkQuery = async (keys: readonly string[]): Promise<SqlQuery> => {
+    const query = read()
+    const text = checkText(job, query, await shapeOf())
+    return { text, values: [...query.values, job.name, keyList(job, keys)] }
+  }
   return {
     get versioned() {
       return versioned
@@ -58,7 +74,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     get dated() {
       return dated
     },
-    finishes: job.query === null,
+    finishes: job.slots ? 'slot' : job.query ? null : 'intent',
     pageQuery,
     async pageEnd(after, limit, timeoutMs) {
       const query = read()
@@ -84,11 +100,14 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
         rows: keys.map((key) => facts.get(key) ?? { key, version: null, waitMs: 0, renewed: false }),
       }
     },
+    checkQuery,
+    async keysQuery() {
+      const [query, { keys }] = [read(), await shapeOf()]
+      return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
+    },
     async check(keys) {
-      const query = read()
-      const text = checkText(job, query, await shapeOf())
-      const params = [...query.values, job.name, keyList(job, keys)]
-      const { rows } = await named(db.queryTheirs(text, params))
+      const { text, values } = await checkQuery(keys)
+      const { rows } = await named(db.queryTheirs(text, values))
       const found = JSON.parse((rows[0]?.rows as string | null) ?? '[]') as [
         string,
         number,
@@ -99,6 +118,9 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       for (const [key, waitMs, version = null, input = null] of found) pending.set(key, { key, version, waitMs, input })
       return { paused: rows[0]?.paused === true, pending }
     },
+    ...(job.query && {
+      unmet: async (key: string) => named(unmetConditions(db, job, read(), await shapeOf(), key, sqlType)),
+    }),
     async estimate(timeoutMs) {
       const query = read()
       const { rows } = await named(db.queryWithin(timeoutMs, `explain (format json) ${query.text}`, query.values))

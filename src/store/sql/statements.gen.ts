@@ -22,6 +22,15 @@ from regrow.ledger l cross join (select regrow.clock() as at) env
 where l.job = $1::text and ($2::text is null or l.key > $2::text)
 order by l.key
 limit $3::int`,
+  auditTurn: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as every, set_config('synchronous_commit', 'off', true) as quick
+),
+won as (
+  update regrow.pulse p set audit_at = env.at + env.every from env where p.audit_at <= env.at and env.quick = 'off' returning 1
+)
+select exists (select 1 from won) as won,
+  (extract(epoch from greatest(p.audit_at, env.at) - env.at) * 1000)::float8 as wait_ms
+from regrow.pulse p cross join env`,
   auditWrite: `with said as materialized (
   select v.key, w.word from jsonb_each($2::text::jsonb) as w(word, list)
   cross join lateral jsonb_array_elements_text(w.list) as v(key)
@@ -88,6 +97,91 @@ select exists (select 1 from me) as alive, (select count(*) from lost)::int as g
 )
 delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 returning l.job, l.key`,
+  coveredColumn: `with recursive found as (
+  select coalesce(
+    to_regclass(format('%I', $1::text)),
+    case when strpos($1::text, '.') > 1 then to_regclass(format('%I.%I', split_part($1::text, '.', 1),
+      substr($1::text, strpos($1::text, '.') + 1))) end,
+    case when $1::text ~ '^("([^"]|"")+"|[[:alpha:]_][[:alnum:]_$]*)(\\.("([^"]|"")+"|[[:alpha:]_][[:alnum:]_$]*))?$'
+      then to_regclass($1::text) end
+  )::oid as oid
+),
+state as (
+  select a.* from found join pg_attribute a on a.attrelid = found.oid
+  where a.attnum > 0 and not a.attisdropped and a.attname in ($2::text, lower($2::text))
+  order by a.attname = $2::text desc limit 1
+),
+types as (
+  select t.oid, t.typtype, t.typbasetype, t.typnotnull, 0 as depth from state join pg_type t on t.oid = state.atttypid
+  union all
+  select t.oid, t.typtype, t.typbasetype, t.typnotnull, d.depth + 1 from types d join pg_type t on t.oid = d.typbasetype
+  where d.typtype = 'd'
+),
+base as (select * from types order by depth desc limit 1)
+select json_build_object(
+  'schema', n.nspname,
+  'table', c.relname,
+  'column', state.attname,
+  'type', format_type(state.atttypid, -1),
+  'base', (select format_type(base.oid, -1) from base),
+  'nullable', not state.attnotnull and not exists (select 1 from types where typnotnull),
+  'labels', (select json_agg(e.enumlabel order by e.enumsortorder) from pg_enum e join base on e.enumtypid = base.oid),
+  'checks', (
+    select json_agg(json_build_object('name', case when k.contypid <> 0 then 'value' else state.attname end,
+      'condition', pg_get_expr(k.conbin, k.conrelid)))
+    from pg_constraint k
+    where k.contype = 'c' and k.convalidated
+      and (k.conrelid = c.oid and k.conkey = array[state.attnum] or k.contypid in (select oid from types))
+  ),
+  'columns', (
+    select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, -1),
+      'standard', case when a.attgenerated = '' and replace(pg_get_expr(d.adbin, d.adrelid), 'now()', '') !~ '[(]' then
+        pg_get_expr(d.adbin, d.adrelid) end) order by a.attnum)
+    from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  ),
+  'key', (
+    select json_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
+    from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::int2[])
+    where i.indrelid = c.oid and i.indisprimary
+  ),
+  'indexed', exists (
+    select 1 from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
+    where i.indrelid = c.oid and i.indkey[0] = state.attnum and i.indisvalid and i.indpred is null and m.amname = 'btree'
+  )
+)::text as facts
+from found join pg_class c on c.oid = found.oid join pg_namespace n on n.oid = c.relnamespace
+  left join state on true`,
+  declareSchedules: `with env as materialized (
+  select regrow.clock() as at
+),
+given as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as x(name text, job text, lane text, cron text, every_ms int8, tz text,
+    start_at timestamptz, end_at timestamptz, missed text, overlap text, jitter_ms int8, key text, input jsonb, declared boolean)
+),
+put as (
+  insert into regrow.schedules as s (name, job, lane, cron, every_ms, tz, start_at, end_at, missed, overlap, jitter_ms, key, input,
+    declared, from_at, created_at, seen_at)
+  select g.name, g.job, g.lane, g.cron, g.every_ms, g.tz, g.start_at, g.end_at, g.missed, g.overlap, g.jitter_ms, g.key, g.input,
+    g.declared, env.at, env.at, env.at
+  from given g cross join env order by g.name collate "C"
+  on conflict (name) do update set job = excluded.job, lane = excluded.lane, cron = excluded.cron, every_ms = excluded.every_ms,
+    tz = excluded.tz, start_at = excluded.start_at, end_at = excluded.end_at, missed = excluded.missed, overlap = excluded.overlap,
+    jitter_ms = excluded.jitter_ms, key = excluded.key, input = excluded.input, from_at = excluded.from_at,
+    seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
+  where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
+    and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)
+      is distinct from (excluded.job, excluded.lane, excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at,
+        excluded.missed, excluded.overlap, excluded.jitter_ms, excluded.key, excluded.input))
+  returning s.name
+),
+held as (
+  update regrow.slots t set state = 'held'
+  where t.schedule in (select name from put) and t.state = 'waiting' and t.begun_at is null
+)
+select g.name from given g
+where exists (select 1 from put where put.name = g.name)
+  or exists (select 1 from regrow.schedules s where s.name = g.name and s.declared = g.declared)`,
   declareSweeps: `insert into regrow.sweeps as s (job, next_at
   , every_ms
 )
@@ -130,6 +224,22 @@ select a.key,
   case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
     when f.id is null then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
+  endSchedule: `with env as materialized (
+  select regrow.clock() as at
+),
+put as (
+  update regrow.schedules s set ended_at = env.at, end_reason = 'person', term = s.term + 1
+  from env where s.name = $1::text and s.ended_at is null returning s.name, s.job
+),
+skipped as (
+  update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
+  from env where t.schedule in (select name from put) and t.state in ('waiting', 'held') and t.begun_at is null
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $2::text, 'schedule.end', p.job, json_build_object('schedule', p.name)::text from put p cross join env
+)
+select name from put`,
   endTurn: `with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8)
@@ -177,6 +287,71 @@ ended as (
   where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished
 )
 select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null`,
+  examineDeclarations: `select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
+from regrow.workers w
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000)
+order by w.started_at, w.id`,
+  examineServer: `select current_user::text as "user", current_setting('server_version_num')::int as version,
+  pg_is_in_recovery() as replica, current_setting('transaction_read_only') = 'on' as read_only,
+  (select count(*) from pg_stat_activity where backend_type = 'client backend')::int as open,
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+  (
+    select json_agg(r.name || ' on ' || c.relname order by c.relname, r.name)
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    cross join (values ('select'), ('insert'), ('update'), ('delete')) as r(name)
+    where n.nspname = 'regrow' and c.relkind = 'r'
+      and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, r.name))
+  )::text as lacking`,
+  examineTables: `select n.nspname as schema, c.relname as name, rn.nspname as root_schema, r.relname as root_name, r.relkind = 'p' as partitioned,
+  (case when c.reltuples >= 0 then c.reltuples else pg_relation_size(c.oid) / 100 end)::float8 as rows,
+  exists (select 1 from pg_catalog.pg_statistic s where s.starelid = c.oid) as analyzed,
+  (
+    select json_object_agg(a.attname, format_type(a.atttypid, null)) from pg_catalog.pg_attribute a
+    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  )::text as columns,
+  (
+    select json_agg(json_build_object('name', ic.relname, 'valid', i.indisvalid, 'where', pg_get_expr(i.indpred, i.indrelid),
+      'columns', (select json_agg(pg_get_indexdef(i.indexrelid, k, true) order by k) from generate_series(1, i.indnkeyatts) k))
+      order by ic.relname)
+    from pg_catalog.pg_index i join pg_catalog.pg_class ic on ic.oid = i.indexrelid where i.indrelid = c.oid
+  )::text as indexes
+from jsonb_to_recordset($1::text::jsonb) as t(schema text, name text)
+join pg_catalog.pg_namespace n on n.nspname = t.schema
+join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = t.name
+join pg_catalog.pg_class r on r.oid = coalesce(pg_partition_root(c.oid), c.oid)
+join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace`,
+  explainKey: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $3::float8 / 1000) as lease
+)
+select (extract(epoch from env.at) * 1000)::float8 as at_ms,
+  l.state, l.version, l.failures, l.crashes, l.crashes - l.pardoned >= 2 as suspect, l.error, l.solo,
+  (extract(epoch from l.retry_at) * 1000)::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
+  l.holder is not null as held, w.host, w.pid, (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
+  w.beat_at >= env.at - env.lease as beating, w.stuck,
+  (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
+  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease)::int as live,
+  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and jsonb_exists(x.jobs, $1::text))::int as able,
+  exists (
+    select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
+      and o.key <> $2::text
+  ) as other_suspect,
+  (select case when isfinite(u.grace_until) then (extract(epoch from u.grace_until) * 1000)::float8 end from regrow.pulse u) as grace_ms,
+  (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
+  (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
+  (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
+  s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held_rows, s.took_ms::float8 as took_ms,
+  s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
+  (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, coalesce(greatest(s.no_progress, s.stalled), 0)::float8 as no_progress,
+  $1::text as job, p.backlog::float8 as backlog, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
+  (extract(epoch from p.until) * 1000)::float8 as until_ms
+from env
+left join regrow.ledger l on l.key = $2::text and l.job = $1::text
+left join regrow.workers w on w.id = l.holder
+left join regrow.intents n on n.job = $1::text
+  and n.id = case when $2::text ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $2::text::uuid end
+left join regrow.sweeps s on s.job = $1::text
+left join regrow.pauses p on p.job = $1::text and (p.until is null or p.until > env.at)`,
   fence: `select i.take::text as take from (
   select job, key, take from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8)
   order by key collate "C", job
@@ -192,6 +367,12 @@ cross join lateral (
   order by n.id for update of n
 )
 delete from regrow.intents n using gone where n.id = gone.id`,
+  finishSlots: `with run as materialized (
+  select t.schedule, t.slot from jsonb_array_elements_text($1::text::jsonb) as x(key)
+  join regrow.slots t on t.schedule = split_part(x.key, '@', 1) and t.state in ('waiting', 'held') and t.key = x.key
+  order by t.schedule, t.slot for update of t
+)
+update regrow.slots t set state = case when $2::text is null then 'ran' else 'skipped' end, reason = $2::text, ended_at = regrow.clock() from run where t.schedule = run.schedule and t.slot = run.slot`,
   free: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
@@ -355,6 +536,39 @@ where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
   and ($2::text is null or (l.job, l.key) > ($2::text, $3::text))
 order by l.job, l.key
 limit $4::int`,
+  listSchedules: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $5::float8 / 1000) as lease
+),
+live as materialized (
+  select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
+  where w.beat_at > env.at - env.lease
+),
+chosen as materialized (
+  select s.* from regrow.schedules s
+  where ($1::text is null or s.name = $1::text) and ($2::text is null or s.job = $2::text) and s.name > coalesce($3::text, '')
+  order by s.name limit $4::int
+)
+select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.cron, s.every_ms::float8 as every_ms, s.tz,
+  s.missed, s.overlap, s.jitter_ms::float8 as jitter_ms, s.key, s.input::text as input, s.declared, s.pause_reason, s.pause_author, s.end_reason,
+  (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
+  (extract(epoch from s.created_at) * 1000)::float8 as created_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
+  (extract(epoch from s.last_audit_at) * 1000)::float8 as audit_ms, (extract(epoch from s.paused_at) * 1000)::float8 as paused_ms,
+  (extract(epoch from s.ended_at) * 1000)::float8 as ended_ms,
+  (extract(epoch from n.slot) * 1000)::float8 as next_slot_ms, (extract(epoch from n.due_at) * 1000)::float8 as next_due_ms,
+  case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
+  exists (
+    select 1 from regrow.slots o join regrow.ledger l on l.key = o.key and l.job = o.lane and l.holder is not null
+    where o.schedule = s.name and o.state = 'waiting' and o.begun_at is not null
+  ) as running
+from env left join chosen s on true left join lateral (
+  select o.slot, o.due_at from regrow.slots o
+  where o.schedule = s.name and o.state in ('waiting', 'held') and o.begun_at is null order by o.slot limit 1
+) n on true
+order by s.name`,
+  listSlots: `select (extract(epoch from t.slot) * 1000)::float8 as slot_ms, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, t.key,
+  case t.state when 'held' then 'waiting' else t.state end as state, t.reason, (extract(epoch from t.through) * 1000)::float8 as through_ms,
+  t.count, (extract(epoch from t.begun_at) * 1000)::float8 as begun_ms, (extract(epoch from t.ended_at) * 1000)::float8 as ended_ms
+from regrow.slots t where t.schedule = $1::text order by t.slot desc limit $2::int`,
   lookMark: `with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
 ),
@@ -380,6 +594,36 @@ select epoch::text, sequence::text, false, true from mine
 union all
 select m.epoch::text, m.sequence::text, false, false from regrow.marks m
 where m.queue = $1::text and not exists (select 1 from mine)`,
+  lookSchedules: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease
+),
+live as materialized (
+  select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
+  where w.beat_at > env.at - env.lease
+),
+chosen as materialized (
+  select s.* from regrow.schedules s
+  where s.ended_at is null and s.name > coalesce($2::text, '')
+    and ($1::text is null or s.name = any (array(select jsonb_array_elements_text($1::text::jsonb))))
+  order by s.name limit $3::int
+)
+select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.term::text as term, s.cron,
+  s.every_ms::float8 as every_ms, s.tz, s.missed, s.overlap, s.jitter_ms::float8 as jitter_ms, s.key, s.input::text as input, s.declared,
+  (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
+  (extract(epoch from s.from_at) * 1000)::float8 as from_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
+  s.paused_at is not null as paused,
+  case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
+  (
+    select json_agg(json_build_array(extract(epoch from o.slot) * 1000, extract(epoch from o.due_at) * 1000, o.key, o.state = 'held',
+      extract(epoch from o.begun_at) * 1000,
+      case when o.begun_at is not null then (
+        select case when l.holder is not null then 'claimed' when l.state = 'quarantined' then l.state end
+        from regrow.ledger l where l.key = o.key and l.job = o.lane
+      ) end) order by o.slot)
+    from regrow.slots o where o.schedule = s.name and o.state in ('waiting', 'held')
+  )::text as open
+from env left join chosen s on true
+order by s.name`,
   loseQueue: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -445,6 +689,16 @@ update regrow.ledger l set pardoned = l.pardoned + 1, crash_of = null
 from unnest((select array_agg(job) from neighbours), (select array_agg(key) from neighbours)) as f(job, key)
 where l.key = f.key and l.job = f.job
 returning l.job, l.key`,
+  pauseSchedule: `with put as (
+  update regrow.schedules s set paused_at = coalesce(s.paused_at, regrow.clock()), pause_reason = $2::text, pause_author = $3::text,
+    term = s.term + 1
+  where s.name = $1::text and s.ended_at is null returning s.name, s.job
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select regrow.clock(), $3::text, 'schedule.pause', p.job, json_build_object('schedule', p.name, 'reason', $2::text)::text from put p
+)
+select name from put`,
   pause: `with locked as materialized (
   select count(*) as rows from (select 1 from regrow.sweeps where job = $1::text for update) s
 ),
@@ -573,6 +827,29 @@ kept as (
     and l.holder is not distinct from $1::text and not (l.failures = 0 and l.crashes = 0 and l.retry_at is null)
 )
 select job, key from held`,
+  resumeSchedule: `with env as materialized (
+  select regrow.clock() as at
+),
+mine as materialized (
+  select s.name, s.job, s.ended_at is not null as ended from regrow.schedules s where s.name = $1::text for update
+),
+passed as (
+  update regrow.slots t set state = 'skipped', reason = 'paused', ended_at = env.at
+  from mine m cross join env
+  where t.schedule = m.name and t.state in ('waiting', 'held') and t.begun_at is null and t.slot <= env.at
+  returning t.slot
+),
+put as (
+  update regrow.schedules s set paused_at = null, pause_reason = null, pause_author = null, ended_at = null, end_reason = null,
+    seen_at = env.at, from_at = case when m.ended then env.at else s.from_at end,
+    last_slot = greatest(s.last_slot, (select max(slot) from passed)), term = s.term + 1
+  from mine m cross join env where s.name = m.name returning s.name, s.job
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $2::text, 'schedule.resume', p.job, json_build_object('schedule', p.name)::text from put p cross join env
+)
+select name from put`,
   resume: `with locked as materialized (
   select count(*) as rows from (select 1 from regrow.sweeps where job = $1::text for update) s
 ),
@@ -591,6 +868,25 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
+  runSchedule: `with env as materialized (
+  select date_trunc('milliseconds', regrow.clock()) as at
+),
+mine as materialized (
+  select s.* from regrow.schedules s where s.name = $1::text and s.ended_at is null and s.paused_at is null for update
+),
+put as (
+  insert into regrow.slots (schedule, slot, version, lane, key, due_at, state, made_at)
+  select s.name, env.at, s.version, s.lane,
+    s.name || '@' || s.version || '@' || to_char(env.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), env.at, 'waiting', env.at
+  from mine s cross join env
+  on conflict (schedule, slot) do nothing
+  returning lane, key, slot
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $2::text, 'schedule.run', s.job, json_build_object('schedule', s.name)::text from mine s cross join env
+)
+select lane, key, (extract(epoch from slot) * 1000)::float8 as slot_ms from put`,
   settleAll: `with held as materialized (
   select h.place from (
     select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
@@ -646,7 +942,7 @@ select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as
   settle: `with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
-    failures int, crashes int, retry_ms float8, error text, finish boolean, together int)
+    failures int, crashes int, retry_ms float8, error text, finish text, together int)
 ),
 held as materialized (
   select i.* from (select * from input order by key collate "C", job) i
@@ -673,8 +969,13 @@ kept as (
 ),
 finished as (
   delete from regrow.intents n
-  where n.id = any (array(select case when h.finish then h.key::uuid end from held h where h.state = 'done' and h.finish))
+  where n.id = any (array(select case when h.finish = 'intent' then h.key::uuid end from held h where h.state = 'done' and h.finish = 'intent'))
 )
+, ran as ( -- since 6
+  update regrow.slots t set state = 'ran', ended_at = regrow.clock() -- since 6
+  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot')) -- since 6
+    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting' -- since 6
+) -- since 6
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
   n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
@@ -757,6 +1058,38 @@ select (select string_agg(take::text, ',') from taken where plain) as plain,
       coalesce(extract(epoch from retry_at - at) * 1000, 0)::float8, coalesce(failures, 0), coalesce(crashes, 0), version, null
     from refused
   ) o)::text as others`,
+  tidySchedules: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
+),
+live as materialized (
+  select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
+  where w.beat_at > env.at - env.lease
+),
+mine as materialized (
+  select s.name, s.lane in (select job from live) as live from regrow.schedules s cross join env
+  where s.declared and s.ended_at is null
+    and case when s.lane in (select job from live) then s.seen_at < env.at - interval '1 hour' else s.seen_at < env.at - interval '7 days' end
+  order by s.name limit 1000 for update of s skip locked
+),
+seen as (
+  update regrow.schedules s set seen_at = env.at from mine m cross join env where s.name = m.name and m.live
+),
+ended as (
+  update regrow.schedules s set ended_at = env.at, end_reason = 'absent', term = s.term + 1
+  from mine m cross join env where s.name = m.name and not m.live returning s.name
+),
+skipped as (
+  update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
+  from env where t.schedule in (select name from ended) and t.state in ('waiting', 'held') and t.begun_at is null
+),
+old as materialized (
+  select t.ctid as place from regrow.slots t cross join env
+  where t.state in ('ran', 'skipped') and t.ended_at < env.at - interval '30 days' limit 5000 for update of t skip locked
+),
+gone as (
+  delete from regrow.slots t where t.ctid = any (array(select place from old)) returning 1
+)
+select (select json_agg(name) from ended)::text as ended, (select count(*) from gone)::int as forgotten`,
   turn: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -794,4 +1127,37 @@ from asked cross join env
 left join won on won.job = asked.job
 left join regrow.sweeps s on s.job = asked.job
 left join regrow.pauses p on p.job = asked.job`,
+  writeSlots: `with env as materialized (
+  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
+),
+mine as materialized (
+  select h.name, h.before, g.last_slot from (
+    select * from jsonb_to_recordset($1::text::jsonb) as x(name text, term int8, last_slot timestamptz) order by name collate "C"
+  ) g
+  cross join lateral (
+    select s.name, s.last_slot as before from regrow.schedules s
+    where s.name = g.name and s.term = g.term and s.ended_at is null for update
+  ) h
+),
+moved as (
+  update regrow.schedules s set term = s.term + 1, last_slot = greatest(s.last_slot, m.last_slot),
+    last_audit_at = case when $3::boolean then env.at else s.last_audit_at end
+  from mine m cross join env where s.name = m.name and env.quick = 'off'
+  returning s.name
+),
+written as (
+  insert into regrow.slots as t (schedule, slot, version, lane, key, due_at, state, reason, through, count, made_at, begun_at, ended_at)
+  select x.schedule, x.slot, x.version, x.lane, x.key, x.due_at, x.state, x.reason, x.through, x.count, env.at,
+    case when x.begins then env.at end, case when x.state = 'skipped' then env.at end
+  from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text, due_at timestamptz,
+    state text, reason text, through timestamptz, count int, begins boolean)
+  join mine m on m.name = x.schedule cross join env
+  where m.before is null or x.slot > m.before
+    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held'))
+  on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
+    state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
+    begun_at = coalesce(t.begun_at, excluded.begun_at)
+  where t.state in ('waiting', 'held') or t.reason = 'replaced'
+)
+select name from moved`,
 } as const

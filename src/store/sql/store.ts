@@ -3,24 +3,34 @@ import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase } from '../executor.ts'
 import type { Store } from '../store.ts'
 import { sqlAudits } from './audits.ts'
+import { sqlCoverage } from './coverage.ts'
+import { sqlExaminer } from './examiner.ts'
+import { sqlExplainer } from './explainer.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
 import { sqlMarks } from './marks.ts'
 import { migrate, migratedVersion, schemaVersion } from './migrate.ts'
 import { sqlPauses } from './pauses.ts'
+import { sqlSchedules } from './schedules.ts'
 import { newestSchema, statementsFor } from './schema.ts'
 import { sqlSource } from './source.ts'
 import { sqlSweeps } from './sweeps.ts'
+import { sqlTimetable } from './timetable.ts'
 import { sqlWorkers } from './workers.ts'
+
+/** The schema that has the tables of schedules. */
+const schedulesSince = 6
 
 /** `exclusive`: nobody else can have it open, so every claim that is found at the start belongs to the dead. */
 export function sqlStore<Tx>(
   db: SqlDatabase<Tx> & { close(): Promise<void> },
   { exclusive }: { exclusive: boolean },
 ): Store<Tx> {
-  let fitting = statementsFor(newestSchema)
+  let schema = newestSchema
+  let fitting = statementsFor(schema)
   const texts = () => fitting
+  const hasSchedules = () => schema >= schedulesSince
   const ledger = sqlLedger(db, texts)
   const workers = sqlWorkers(db, texts)
   return {
@@ -31,7 +41,12 @@ export function sqlStore<Tx>(
     audits: sqlAudits(db, texts),
     intents: sqlIntents(db, texts),
     inspector: sqlInspector(db, texts),
+    examiner: sqlExaminer(db, texts),
+    explainer: sqlExplainer(db, texts),
     pauses: sqlPauses(db, texts),
+    coverage: sqlCoverage(db, texts),
+    schedules: sqlSchedules(db, texts, hasSchedules),
+    timetable: sqlTimetable(db, texts, hasSchedules),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
@@ -42,6 +57,7 @@ export function sqlStore<Tx>(
     async prepare(options) {
       await assertWritable(db)
       const { to } = options.migrate ? await migrate(db) : { to: await migratedVersion(db) }
+      schema = to
       fitting = statementsFor(to)
       if (exclusive) await workers.free(-1)
     },

@@ -85,7 +85,7 @@ export async function take(
 
 /** The outcome of a claim: a success where nothing else is said. */
 export function outcome(claim: Claim, how: Partial<SettleRow> = {}): SettleRow {
-  const nothing = { version: null, failures: 0, crashes: 0, retryMs: 0, error: null, finish: false }
+  const nothing = { version: null, failures: 0, crashes: 0, retryMs: 0, error: null, finish: null }
   return { ...claim, state: 'done', ...nothing, ...how }
 }
 

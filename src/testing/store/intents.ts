@@ -31,7 +31,7 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       const [answer] = await context.store.intents.record(jobName, [intent(1, { input })])
       assert.deepEqual(answer, { id: id(1), added: true, heldBy: id(1), usedBy: null, paused: false, waitMs: 0 })
       const source = intentsOf(context)
-      assert.equal(source.finishes, true)
+      assert.equal(source.finishes, 'intent')
       const found = (await source.check([id(1), id(2)])).pending
       assert.deepEqual([...found.keys()], [id(1)])
       assert.deepEqual(JSON.parse(found.get(id(1))?.input ?? ''), JSON.parse(input))
@@ -134,7 +134,7 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       const holder = await worker(context, 'w1')
       await context.store.intents.record(jobName, [intent(1, { uniqueKey: 'u' })])
       const [claim] = await take(context, holder, [id(1)])
-      await settle(context, holder, claim as Claim, { finish: true })
+      await settle(context, holder, claim as Claim, { finish: 'intent' })
       assert.equal((await context.store.intents.record(jobName, [intent(2, { uniqueKey: 'u' })]))[0]?.added, true)
     },
   },
@@ -199,9 +199,9 @@ export const intentsCases: readonly Case<StoreContext>[] = [
       await context.store.intents.record(jobName, [intent(1), intent(2), intent(3)])
       const [first, second, third] = await take(context, one, [id(1), id(2), id(3)])
       assert.ok(first && second && third)
-      await context.store.ledger.settle(two, [outcome(first, { finish: true })])
-      await settle(context, one, second, { state: 'retrying', failures: 1, finish: true })
-      await settle(context, one, third, { finish: true })
+      await context.store.ledger.settle(two, [outcome(first, { finish: 'intent' })])
+      await settle(context, one, second, { state: 'retrying', failures: 1, finish: 'intent' })
+      await settle(context, one, third, { finish: 'intent' })
       const { pending } = await intentsOf(context).check([id(1), id(2), id(3)])
       assert.deepEqual([...pending.keys()].sort(), [id(1), id(2)])
     },

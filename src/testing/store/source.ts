@@ -28,7 +28,7 @@ export const sourceCases: readonly Case<StoreContext>[] = [
       assert.deepEqual([...pending.keys()].sort(), ['x', 'z'])
       assert.deepEqual(pending.get('z'), { key: 'z', version: '7', waitMs: 0, input: null })
       assert.equal(source.versioned, true)
-      assert.equal(source.finishes, false)
+      assert.equal(source.finishes, null)
     },
   },
   {

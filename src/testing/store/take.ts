@@ -116,7 +116,7 @@ export const takeCases: readonly Case<StoreContext>[] = [
           crashes: 0,
           retryMs: 0,
           error: claim.key,
-          finish: false,
+          finish: null,
         })),
       )
       assert.equal(held.size, keys.length)

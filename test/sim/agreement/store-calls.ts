@@ -161,5 +161,5 @@ export function claimsOf(
 export const settleRow = (claim: Omit<HeldClaim, 'holder'>, outcome: Detail): SettleRow => ({
   ...claim,
   ...outcome,
-  finish: outcome.state === 'done' && claim.job === 'mail',
+  finish: outcome.state === 'done' && claim.job === 'mail' ? 'intent' : null,
 })

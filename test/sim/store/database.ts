@@ -1,5 +1,7 @@
 // The store and the application's tables in memory, in the time that it is given: what a simulation runs on instead of
 // Postgres. Written from the .sql files; the agreement test holds the two together.
+import type { Coverage } from '../../../src/store/coverage.ts'
+import type { Examiner } from '../../../src/store/examiner.ts'
 import type { SqlExecutor } from '../../../src/store/executor.ts'
 import { newestSchema } from '../../../src/store/sql/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -56,7 +58,14 @@ export class SimDatabase {
       audits: simAudits(schema),
       intents: simIntents(schema),
       inspector: simInspector(schema),
+      examiner: noExaminer,
+      explainer: {
+        key: async () => {
+          throw new Error('a person asks why a key does not run, and no person is simulated')
+        },
+      },
       pauses: simPauses(schema),
+      coverage: noCoverage,
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
       identity: async () => 'simulated',
@@ -150,6 +159,28 @@ export class SimDatabase {
     engine.commit(session)
     return value
   }
+}
+
+const nobodyAsks = async (): Promise<never> => {
+  throw new Error('no simulated process calls the doctor')
+}
+const noCoverage: Coverage = {
+  column: nobodyAsks,
+  values: nobodyAsks,
+  reader: nobodyAsks,
+  mayClaim: nobodyAsks,
+  claims: nobodyAsks,
+  wouldClaim: nobodyAsks,
+  unclaimed: nobodyAsks,
+  shared: nobodyAsks,
+}
+const noExaminer: Examiner = {
+  facts: nobodyAsks,
+  time: nobodyAsks,
+  explain: nobodyAsks,
+  rowsWhere: nobodyAsks,
+  tables: nobodyAsks,
+  declarations: nobodyAsks,
 }
 
 const readOnly = <R>(table: { readonly rows: ReadonlyMap<string, R> }) => table.rows

@@ -119,7 +119,7 @@ export function simSource(
     get dated() {
       return described && truth.dated
     },
-    finishes: job.query === null,
+    finishes: job.slots ? 'slot' : job.query === null ? 'intent' : null,
     page: async (after, limit, horizonMs) => {
       described = true
       return page(schema, job, truth, after, limit, horizonMs)

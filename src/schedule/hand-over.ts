@@ -1,0 +1,88 @@
+// Schedules that were made at run time, for jobs whose work is rows or inputs: at its instant a slot hands the work over, an input
+// as an intent in the same commit, a key as a hint. Any worker can do it: it needs no handler of the job.
+import { createHash } from 'node:crypto'
+import type { Context, Handler, Transaction } from '../job/handler.ts'
+import type { Job } from '../job/job.ts'
+import { type Slot, slotCodec, slotKey } from '../job/schedule.ts'
+import type { Push } from '../queue/push.ts'
+import type { SqlExecutor } from '../store/executor.ts'
+import type { Intents } from '../store/intents.ts'
+import type { ScheduleRow, Schedules } from '../store/schedules.ts'
+
+/** The lane of slots that hand over. No job of a user's has a name like this. */
+export const handOverLane = 'regrow.slots'
+
+const job: Job = {
+  name: handOverLane,
+  key: slotCodec,
+  query: null,
+  custom: null,
+  input: null,
+  slots: true,
+  schedule: null,
+  retry: { attemptsMax: 1_000_000, backoff: 'exponential', backoffMs: 1_000, backoffMaxMs: 60_000 },
+  timeoutMs: 60_000,
+  concurrency: null,
+  uniqueUntil: 'start',
+  sweepEveryMs: 60_000,
+  sweepJitterMs: 0,
+  heartbeat: null,
+  covers: [],
+}
+
+export interface HandOverPorts {
+  readonly schedules: Schedules
+  readonly intents: Intents
+  readonly push: Push
+  readonly leaseMs: number
+}
+
+/** The handler that every worker has. */
+export function handOver(ports: HandOverPorts): Handler {
+  const run = async (slot: Slot, ctx: Context<Transaction>) => {
+    const { rows } = await ports.schedules.look([slot.schedule], ports.leaseMs)
+    const [row] = rows
+    // Ended meanwhile: there is nothing to hand over.
+    if (!row) return
+    if (row.input === null) {
+      // The row itself says whether there is something to do; for that the hint need not arrive.
+      if (row.key !== null) await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
+      return
+    }
+    await handInput(ports, row, slot, ctx)
+  }
+  return { job, many: false, batchMax: 1, run: run as Handler['run'] }
+}
+
+async function handInput(
+  { intents, push, schedules }: HandOverPorts,
+  row: ScheduleRow,
+  slot: Slot,
+  ctx: Context<Transaction>,
+): Promise<void> {
+  const id = idOf(slot)
+  // While the intent of an earlier slot waits or runs, this one is merged into it, unless it may run beside it.
+  const uniqueKey = row.overlap === 'allow' ? null : `schedule ${row.name}`
+  const intent = { id, input: row.input as string, uniqueKey, atMs: null, inMs: 0 }
+  let overlapped = false
+  await ctx.tx(async (tx) => {
+    const executor = tx as unknown as SqlExecutor
+    const [answer] = await intents.record(row.job, [intent], executor)
+    overlapped = answer !== undefined && answer.heldBy !== id
+    if (!overlapped) return
+    if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
+    await schedules.finish([slotKey(slot.schedule, slot.version, slot.at.getTime())], {
+      tx: executor,
+      skipped: 'overlap',
+    })
+  })
+  if (!overlapped) await push([{ job: row.job, key: id, delayMs: 0, fresh: true }])
+}
+
+/** One id per slot: however often it is handed over, there is one intent. */
+function idOf({ schedule, version, at }: Slot): string {
+  const hex = createHash('sha256')
+    .update(slotKey(schedule, version, at.getTime()))
+    .digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,0 +1,80 @@
+// What people see of schedules and do with them, in SQL.
+import type { Row, SqlDatabase } from '../executor.ts'
+import type { ScheduleSpec } from '../schedules.ts'
+import type { Timetable, TimetableRow, TimetableSlot } from '../timetable.ts'
+import type { Statements } from './schema.ts'
+
+/** `available`: false on a schema that is older than schedules; there are none. */
+export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available: () => boolean): Timetable {
+  const acted = async (text: string, params: readonly string[]) =>
+    available() && (await db.query(text, params)).rows.length > 0
+  return {
+    async list({ job, after, limit }, leaseMs) {
+      if (!available()) return { at: new Date(0), rows: [] }
+      const { rows } = await db.query(texts().listSchedules, [null, job, after, limit, leaseMs])
+      return { at: new Date(Number(rows[0]?.at_ms)), rows: rows.filter(({ name }) => name !== null).map(rowOf) }
+    },
+    async find(name, leaseMs) {
+      if (!available()) return null
+      const { rows } = await db.query(texts().listSchedules, [name, null, null, 1, leaseMs])
+      return rows[0]?.name === name ? rowOf(rows[0] as Row) : null
+    },
+    async slots(name, limit) {
+      if (!available()) return []
+      return (await db.query(texts().listSlots, [name, limit])).rows.map(slotOf)
+    },
+    pause: (name, reason, author) => acted(texts().pauseSchedule, [name, reason, author]),
+    resume: (name, author) => acted(texts().resumeSchedule, [name, author]),
+    end: (name, author) => acted(texts().endSchedule, [name, author]),
+    async run(name, author) {
+      const [row] = available() ? (await db.query(texts().runSchedule, [name, author])).rows : []
+      return row ? { lane: row.lane as string, key: row.key as string, at: date(row.slot_ms) as Date } : null
+    },
+  }
+}
+
+const date = (cell: unknown) => (cell === null || cell === undefined ? null : new Date(Math.round(Number(cell))))
+const number = (cell: unknown) => (cell === null || cell === undefined ? null : Number(cell))
+
+function rowOf(row: Row): TimetableRow {
+  const pausedAt = date(row.paused_ms)
+  const endedAt = date(row.ended_ms)
+  return {
+    name: row.name as string,
+    job: row.job as string,
+    lane: row.lane as string,
+    version: Number(row.version),
+    cron: row.cron as string | null,
+    everyMs: number(row.every_ms),
+    tz: row.tz as string,
+    startAtMs: number(row.start_at_ms),
+    endAtMs: number(row.end_at_ms),
+    missed: row.missed as string,
+    overlap: row.overlap as ScheduleSpec['overlap'],
+    jitterMs: Number(row.jitter_ms),
+    key: row.key as string | null,
+    input: row.input as string | null,
+    declared: row.declared as boolean,
+    createdAt: date(row.created_ms) as Date,
+    lastSlot: date(row.last_slot_ms),
+    nextSlot: date(row.next_slot_ms),
+    nextDue: date(row.next_due_ms),
+    running: row.running as boolean,
+    lastAuditAt: date(row.audit_ms),
+    paused: pausedAt && { reason: row.pause_reason as string, author: row.pause_author as string, since: pausedAt },
+    ended: endedAt && { at: endedAt, why: row.end_reason as 'person' | 'absent' },
+    live: row.live as boolean,
+  }
+}
+
+const slotOf = (row: Row): TimetableSlot => ({
+  at: date(row.slot_ms) as Date,
+  dueAt: date(row.due_ms) as Date,
+  key: row.key as string,
+  state: row.state as TimetableSlot['state'],
+  reason: row.reason as TimetableSlot['reason'],
+  through: date(row.through_ms),
+  count: number(row.count),
+  begunAt: date(row.begun_ms),
+  endedAt: date(row.ended_ms),
+})

@@ -1,0 +1,55 @@
+// What people see of schedules, and what they do with them.
+import type { ScheduleSpec, SkipReason } from './schedules.ts'
+
+/** A schedule as people see it. */
+export interface TimetableRow extends ScheduleSpec {
+  readonly version: number
+  readonly createdAt: Date
+  readonly lastSlot: Date | null
+  /** The first slot that waits; null: there is none. */
+  readonly nextSlot: Date | null
+  /** When that one is due: its instant and its jitter. */
+  readonly nextDue: Date | null
+  /** A slot runs right now. */
+  readonly running: boolean
+  readonly lastAuditAt: Date | null
+  readonly paused: { readonly reason: string; readonly author: string; readonly since: Date } | null
+  /** `absent`: no live worker declared it for seven days. */
+  readonly ended: { readonly at: Date; readonly why: 'person' | 'absent' } | null
+  /** A live worker has its job. */
+  readonly live: boolean
+}
+
+/** One slot as people see it. */
+export interface TimetableSlot {
+  readonly at: Date
+  readonly dueAt: Date
+  readonly key: string
+  readonly state: 'waiting' | 'ran' | 'skipped'
+  readonly reason: SkipReason | null
+  /** It stands for all instants up to this one; null: for itself. */
+  readonly through: Date | null
+  /** How many these are; null: for itself, or nobody counted them. */
+  readonly count: number | null
+  readonly begunAt: Date | null
+  readonly endedAt: Date | null
+}
+
+export interface Timetable {
+  /** The next schedules by name, ended ones too; and the store's time. */
+  list(
+    options: { job: string | null; after: string | null; limit: number },
+    leaseMs: number,
+  ): Promise<{ at: Date; rows: TimetableRow[] }>
+  find(name: string, leaseMs: number): Promise<TimetableRow | null>
+  /** Slots of a schedule, newest first. */
+  slots(name: string, limit: number): Promise<TimetableSlot[]>
+  /** False: there is no such schedule, or it has ended. */
+  pause(name: string, reason: string, author: string): Promise<boolean>
+  /** Slots whose instant passed meanwhile are skipped. One that a person ended begins again. False: there is no such schedule. */
+  resume(name: string, author: string): Promise<boolean>
+  /** Slots that have not begun are skipped. False: there is no such schedule, or it has ended. */
+  end(name: string, author: string): Promise<boolean>
+  /** Makes a slot of this moment, beside the pattern. Null: there is no such schedule, it has ended, or it is paused. */
+  run(name: string, author: string): Promise<{ lane: string; key: string; at: Date } | null>
+}

@@ -1,0 +1,26 @@
+// Upper arrow, between check and run, for slots of schedules only: what may start by its row may still be overlapped, missed, or
+// edited. In: a checked batch. Out: the same, without what does not begin.
+import type { CheckedBatch } from './check.ts'
+
+/** Asks what becomes of slots, by key; where it answers `begins`, the next slot of that schedule is made. */
+export type BeginSlots = (
+  keys: readonly string[],
+) => Promise<ReadonlyMap<string, 'begins' | 'skipped' | 'later' | 'gone'>>
+
+/** How long a slot waits for an earlier one, before it asks again. */
+const laterMs = 1_000
+
+export async function begun(batch: CheckedBatch, begin: BeginSlots): Promise<CheckedBatch> {
+  if (batch.ready.length === 0) return batch
+  const verdicts = await begin(batch.ready.map(({ key }) => key))
+  const stopped = batch.ready.flatMap((entry): CheckedBatch['stopped'] => {
+    const verdict = verdicts.get(entry.key)
+    if (verdict === 'begins') return []
+    return verdict === 'later' ? [{ entry, why: 'later', waitMs: laterMs }] : [{ entry, why: 'not pending', waitMs: 0 }]
+  })
+  return {
+    ...batch,
+    ready: batch.ready.filter(({ key }) => verdicts.get(key) === 'begins'),
+    stopped: [...batch.stopped, ...stopped],
+  }
+}
