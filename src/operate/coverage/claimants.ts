@@ -1,0 +1,85 @@
+// The jobs that may claim rows of a covered table: those that cover it, and any other whose pending query lives on it.
+import { messageOf, RegrowError } from '../../base/errors.ts'
+import type { Job } from '../../job/job.ts'
+import type { StateReader } from '../../store/coverage.ts'
+import type { DoctorFinding } from '../doctor/finding.ts'
+import type { Attempts } from './attempts.ts'
+import type { CoveragePorts } from './coverage.ts'
+import type { Declaration } from './declarations.ts'
+import { shownColumn } from './report.ts'
+
+/** One job that may claim rows. */
+export interface Claimant {
+  readonly job: Job
+  /** It covers the column. */
+  readonly declared: boolean
+  /** Null: a source of the user's own, which can only be asked about keys. */
+  readonly reader: StateReader | null
+  /** The table's columns that its key is; null: it cannot be told. */
+  readonly key: readonly string[] | null
+}
+
+export async function claimantsOf(
+  { store, jobs }: CoveragePorts,
+  { state, jobs: declared }: Declaration,
+  attempts: Attempts,
+): Promise<{ claimants: Claimant[]; findings: DoctorFinding[] }> {
+  const shown = shownColumn(state)
+  const claimants: Claimant[] = []
+  const findings: DoctorFinding[] = []
+  for (const job of jobs) {
+    const covers = declared.find((each) => each.job === job)?.covers
+    if (job.custom && covers) {
+      const key = covers.key ?? (state.key.length === job.key.columns.length ? state.key : null)
+      claimants.push({ job, declared: true, reader: null, key })
+      if (key === null) findings.push(keyless(job, shown))
+      continue
+    }
+    if (!job.query) continue
+    const reader = await attempts.ask(shown, null, () =>
+      store.coverage.reader(state, job, covers?.key ?? null).catch((error: unknown) => {
+        // Another job's broken query is no matter of this column; doctor tells of it as that.
+        if (!(error instanceof RegrowError) || error.code !== 'bad_pending') throw error
+        if (covers) findings.push(broken(job, shown, error))
+        return null
+      }),
+    )
+    if (reader === null) continue
+    if (covers) {
+      if (!reader.reads) findings.push(unread(job, shown))
+      else if (reader.key === null) findings.push(keyless(job, shown))
+      if (reader.reads) claimants.push({ job, declared: true, reader, key: reader.key })
+    } else if (reader.driven && reader.key !== null) claimants.push({ job, declared: false, reader, key: reader.key })
+  }
+  return { claimants, findings }
+}
+
+const broken = (job: Job, shown: string, error: unknown): DoctorFinding => ({
+  level: 'warn',
+  code: 'covers_query',
+  job: job.name,
+  message: `${job.name}: it covers ${shown}, and its pending query cannot be asked: ${messageOf(error).split('\n')[0]}`,
+  why: 'What it claims is not known.',
+  hint: error instanceof RegrowError ? error.hint : 'Mend the query.',
+  fix: null,
+})
+
+const unread = (job: Job, shown: string): DoctorFinding => ({
+  level: 'warn',
+  code: 'covers_unread',
+  job: job.name,
+  message: `${job.name}: it covers ${shown}, and its pending query does not read that table`,
+  why: 'It claims none of its rows.',
+  hint: 'Name the table that the query reads, or remove `covers` from this job.',
+  fix: null,
+})
+
+const keyless = (job: Job, shown: string): DoctorFinding => ({
+  level: 'warn',
+  code: 'covers_key',
+  job: job.name,
+  message: `${job.name}: it covers ${shown}, and its key is none of that table's columns as far as can be told`,
+  why: 'Rows that no job would find cannot be counted.',
+  hint: 'Say which column of the table the key is: covers: { …, key: "id" }.',
+  fix: null,
+})

@@ -1,0 +1,144 @@
+// One covered column: which job may claim which value, by proof, by rows, by trial; and which rows nobody would find.
+import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '../../store/coverage.ts'
+import type { DoctorFinding } from '../doctor/finding.ts'
+import type { Attempts } from './attempts.ts'
+import { type Claimant, claimantsOf } from './claimants.ts'
+import type { CoveragePorts } from './coverage.ts'
+import type { Declaration } from './declarations.ts'
+import { type CoveredColumn, type CoveredValue, type RowSample, shownColumn } from './report.ts'
+
+const rowsMax = 1_000
+const keysShown = 5
+
+/** What was found of a column, and findings about the jobs that could not be held against it. */
+export async function examineColumn(
+  ports: CoveragePorts,
+  declaration: Declaration,
+  trials: readonly TrialRow[],
+  attempts: Attempts,
+): Promise<{ column: CoveredColumn; findings: DoctorFinding[] }> {
+  const { state, jobs } = declaration
+  const shown = shownColumn(state)
+  const store = ports.store.coverage
+  const ask = <T>(fallback: T, question: () => Promise<T>) => attempts.ask(shown, fallback, question)
+  const nothing = { from: 'rows', values: [], bounded: 'they could not be read' } as const
+  const { from, values: listed, bounded } = await ask(nothing, () => store.values(state))
+  const values = (await hasStateless(store, state, listed, ask)) ? [...listed, null] : listed
+  const { claimants, findings } = await claimantsOf(ports, declaration, attempts)
+
+  const terminal = new Set(jobs.flatMap(({ covers }) => covers.terminal ?? []))
+  const may = new Map<string | null, Claimant[]>()
+  for (const value of values) {
+    const possible: Claimant[] = []
+    for (const each of claimants)
+      if (
+        each.reader === null ||
+        (await ask('maybe', () => store.mayClaim(state, each.reader as StateReader, value))) === 'maybe'
+      )
+        possible.push(each)
+    may.set(value, possible)
+  }
+
+  const seen: CoveredValue[] = []
+  for (const value of values) {
+    const possible = may.get(value) ?? []
+    const claims = []
+    for (const { job, reader } of possible) {
+      const rows = reader?.key && (await ask(false, () => store.claims(state, reader, value)))
+      const tried = !rows && reader && (await ask(false, () => store.wouldClaim(state, reader, value, trials)))
+      claims.push({
+        job: job.name,
+        proof: rows ? 'rows' : tried ? 'trial' : 'unknown',
+        clock: reader?.clock ?? true,
+      } as const)
+    }
+    const isTerminal = terminal.has(value)
+    const unclaimed = isTerminal ? null : await ask(null, () => unclaimedRows(ports, state, possible, value))
+    seen.push({ value, terminal: isTerminal, claims, unclaimed })
+  }
+
+  const shared = await sharedRows(ports, state, claimants, may, attempts)
+  const strangers = [...terminal].filter((value): value is string => value !== null && !values.includes(value))
+  const column = {
+    table: `${state.schema}.${state.table}`,
+    column: state.column,
+    shown,
+    jobs: jobs.map(({ job, covers }) => ({ job: job.name, terminal: covers.terminal })),
+    from,
+    bounded,
+    values: seen,
+    strangers,
+    shared,
+  }
+  return { column, findings }
+}
+
+/** Rows without a state are a state of their own, where the column allows them. */
+async function hasStateless(
+  store: Coverage,
+  state: StateColumn,
+  values: readonly (string | null)[],
+  ask: (fallback: boolean, question: () => Promise<boolean>) => Promise<boolean>,
+): Promise<boolean> {
+  if (!state.nullable || values.includes(null)) return false
+  return ask(false, async () => (await store.unclaimed(state, [], null, [], 1)).keys.length > 0)
+}
+
+/** Null: one of those that may claim it cannot be held against rows. */
+async function unclaimedRows(
+  { store, source }: CoveragePorts,
+  state: StateColumn,
+  possible: readonly Claimant[],
+  value: string | null,
+): Promise<RowSample | null> {
+  if (possible.some(({ key }) => key === null)) return null
+  const readers = possible.flatMap(({ reader }) => reader ?? [])
+  const own = possible.filter(({ reader }) => reader === null)
+  const key = own[0]?.key ?? namingKey(state, readers)
+  const found = await store.coverage.unclaimed(state, readers, value, key, rowsMax)
+  const [first, ...rest] = own
+  if (!first) return sample(found)
+  let left = found.keys
+  for (const { job } of [first, ...rest]) {
+    const keys = left.map((parts) => job.key.join(parts))
+    const { pending } = keys.length === 0 ? { pending: new Map() } : await source(job).check(keys)
+    left = left.filter((_, i) => !pending.has(keys[i] as string))
+  }
+  return sample({ keys: left, more: found.more && left.length > 0 })
+}
+
+async function sharedRows(
+  { store }: CoveragePorts,
+  state: StateColumn,
+  claimants: readonly Claimant[],
+  may: ReadonlyMap<string | null, readonly Claimant[]>,
+  attempts: Attempts,
+): Promise<CoveredColumn['shared']> {
+  const shared: CoveredColumn['shared'][number][] = []
+  const able = claimants.filter(({ reader, key }) => reader !== null && key !== null)
+  for (const [i, a] of able.entries())
+    for (const b of able.slice(i + 1)) {
+      // Two jobs that nobody declared are none of this column's business.
+      if (!a.declared && !b.declared) continue
+      if (![...may.values()].some((possible) => possible.includes(a) && possible.includes(b))) continue
+      const readers = [a.reader as StateReader, b.reader as StateReader] as const
+      const key = namingKey(state, readers)
+      const none: StateRows = { keys: [], more: false }
+      const found = await attempts.ask(shownColumn(state), none, () =>
+        store.coverage.shared(state, readers, key, rowsMax),
+      )
+      if (found.keys.length > 0)
+        shared.push({ jobs: [a.job.name, b.job.name], rows: sample(found), declared: a.declared && b.declared })
+    }
+  return shared
+}
+
+/** The columns that name a row to a person. */
+const namingKey = (state: StateColumn, readers: readonly StateReader[]) =>
+  readers[0]?.key ?? (state.key.length > 0 ? state.key : state.columns.slice(0, 1).map(({ name }) => name))
+
+const sample = ({ keys, more }: StateRows): RowSample => ({
+  count: keys.length,
+  more,
+  keys: keys.slice(0, keysShown).map((parts) => (parts.length === 1 ? (parts[0] as string) : JSON.stringify(parts))),
+})

@@ -1,0 +1,66 @@
+// A person called, or a CI: is every state of the covered tables either terminal or claimed by some job? In: the jobs and what
+// their `covers` say. Out: what was found of each column, and findings. Reads only; what takes too long is told as not known.
+import type { Clock } from '../../base/clock.ts'
+import type { Job } from '../../job/job.ts'
+import type { Coverage, TrialRow } from '../../store/coverage.ts'
+import type { Source } from '../../store/source.ts'
+import type { DoctorFinding } from '../doctor/finding.ts'
+import { Attempts } from './attempts.ts'
+import { examineColumn } from './column.ts'
+import { type Declaration, declarations } from './declarations.ts'
+import { findingsOf } from './findings.ts'
+import { type CoveredColumn, shownColumn } from './report.ts'
+
+/** What coverage needs. */
+export interface CoveragePorts {
+  readonly clock: Clock
+  readonly store: { readonly coverage: Coverage }
+  readonly jobs: readonly Job[]
+  readonly source: (job: Job) => Source
+}
+
+export interface CoverageOptions {
+  /**
+   * Rows as they might be, by table, for queries that ask more than the state: a query that returns such a row with some state
+   * claims that state. They are tried in the statement alone, never written. Columns that are left out are null.
+   */
+  rows?: Readonly<Record<string, readonly TrialRow[]>>
+}
+
+/** The coverage contract, held against the database. */
+export interface CoverageReport {
+  /** No finding is `bad` or `warn`. */
+  readonly covered: boolean
+  readonly columns: readonly CoveredColumn[]
+  /** The bad first. */
+  readonly findings: readonly DoctorFinding[]
+}
+
+/** Longer, nobody waits for it; what was not looked at by then is told. */
+const budgetMs = 120_000
+
+/** Looks at every column that some job covers. Rejects when the store does not answer. */
+export async function coverage(ports: CoveragePorts, { rows = {} }: CoverageOptions = {}): Promise<CoverageReport> {
+  const attempts = new Attempts(ports.clock, budgetMs)
+  const { columns: declared, findings } = await declarations(ports.store.coverage, ports.jobs, attempts)
+  const columns: CoveredColumn[] = []
+  for (const declaration of declared) {
+    const seen = await examineColumn(ports, declaration, trialRows(declaration, rows), attempts)
+    columns.push(seen.column)
+    findings.push(...seen.findings, ...findingsOf(seen.column))
+  }
+  findings.push(...attempts.findings())
+  const ranked = (['bad', 'warn', 'note'] as const).flatMap((level) => findings.filter((each) => each.level === level))
+  return { covered: ranked.every(({ level }) => level === 'note'), columns, findings: ranked }
+}
+
+/** What is wrong with the coverage contract, for the doctor. */
+export const coverageFindings = async (ports: CoveragePorts): Promise<readonly DoctorFinding[]> =>
+  (await coverage(ports)).findings
+
+/** By any name of the table that somebody wrote. */
+function trialRows({ state, jobs }: Declaration, rows: NonNullable<CoverageOptions['rows']>): readonly TrialRow[] {
+  const written = jobs.map(({ covers }) => covers.table)
+  const names = new Set([...written, state.table, `${state.schema}.${state.table}`, shownColumn(state).split('.')[0]])
+  return Object.entries(rows).flatMap(([name, list]) => (names.has(name) ? list : []))
+}
