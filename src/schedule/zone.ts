@@ -76,7 +76,8 @@ function advice(name: string): string {
   const also = ['UTC', 'Etc/UTC', 'GMT', 'Asia/Kolkata', 'Asia/Kathmandu', 'Asia/Ho_Chi_Minh', 'Europe/Kyiv']
   const names = [...Intl.supportedValuesOf('timeZone'), ...also]
   const asked = name.trim().replaceAll(' ', '_').toLowerCase()
-  const guess = names.find((each) => each.toLowerCase().split('/').at(-1) === asked) ?? nearest(asked, names)
+  const city = names.find((each) => each.toLowerCase().split('/').at(-1) === asked)
+  const guess = city ?? (asked.length > 3 ? nearest(asked, names) : undefined)
   return guess ? `Did you mean '${guess}'? ${form}` : form
 }
 
