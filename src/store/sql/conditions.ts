@@ -66,7 +66,7 @@ export function shown(condition: string, alias: string): string {
   }
   text += condition.slice(last)
   return bare(text).replace(
-    /('(?:[^']|'')*')::(?:"[^"]+"|[a-z_][\w.]*(?: with(?:out)? time zone| varying)?)(?!\[)/g,
+    /('(?:[^']|'')*')::(?:"[^"]+"|[a-z_][\w.]*(?: with(?:out)? time zone| varying)?)(?![\w.[])/g,
     '$1',
   )
 }
