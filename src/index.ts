@@ -6,6 +6,7 @@ export { RegrowError } from './base/errors.ts'
 export { nearest } from './base/options.ts'
 export type { LongOptions, Progress } from './base/progress.ts'
 export { redact } from './base/redact.ts'
+export type { Covers, StateValue } from './job/covers.ts'
 export type * from './job/declaration.ts'
 export type { EventMap, EventMessage } from './job/event-map.ts'
 export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
@@ -17,6 +18,10 @@ export {
   type SqlValue,
   sql,
 } from './job/pending.ts'
+export type { CoverageOptions, CoverageReport } from './operate/coverage/coverage.ts'
+export type { ClaimProof, CoveredColumn, CoveredValue, RowSample } from './operate/coverage/report.ts'
+export type { DoctorFinding } from './operate/doctor/finding.ts'
+export type { ScheduleOptions, Slot } from './job/schedule.ts'
 export type { Drift } from './operate/drift.ts'
 export type { Finding, FindingCode } from './operate/findings.ts'
 export type { Health, JobHealth } from './operate/health.ts'
@@ -28,7 +33,12 @@ export type {
   QuarantineKeys,
   ReleaseReport,
 } from './operate/quarantine.ts'
+export type { NewSchedule, ScheduleInfo, SchedulesOfApp, SlotInfo } from './operate/schedules.ts'
 export type { JobStatus, QueueStatus, Status } from './operate/status.ts'
+export type { Decided } from './operate/why/decide.ts'
+export type { PendingFacts, WhyFacts } from './operate/why/facts.ts'
+export { type Told, type WhyCommand, type WhyReason, whyReasons } from './operate/why/told.ts'
+export type { Why } from './operate/why/why.ts'
 export type * from './queue/hint.ts'
 export type * from './queue/queue.ts'
 export {
@@ -39,7 +49,9 @@ export {
   type WorkerHandle,
   type WorkOptions,
 } from './regrow.ts'
+export type { StateValues, TrialRow } from './store/coverage.ts'
 export type * from './store/executor.ts'
+export type { ClaimFacts, KeyFacts, LedgerFacts } from './store/explainer.ts'
 export type {
   HealRow,
   PauseRow,
@@ -54,6 +66,7 @@ export type * from './store/ledger.ts'
 export type * from './store/source.ts'
 export type { Store } from './store/store.ts'
 export type * from './store/sweeps.ts'
+export type { Unmet, UnmetCondition } from './store/unmet.ts'
 export type * from './store/workers.ts'
 export type { SweepOptions, SweepReport } from './sweep/on-demand.ts'
 export type { SlotReport } from './worker/slots.ts'

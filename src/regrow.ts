@@ -21,6 +21,7 @@ import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
 import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
+import { type CoverageOptions, type CoverageReport, coverage } from './operate/coverage/coverage.ts'
 import { type Health, health } from './operate/health.ts'
 import { type Pausing, pausing } from './operate/pause.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
@@ -118,6 +119,8 @@ export interface App<Tx = Transaction> extends Pausing {
    * Runs the pending query for that key; changes nothing.
    */
   why(job: string, key: unknown): Promise<Why>
+  /** What every job's `covers` promises, held against the database: states and rows that no job would find. Reads only. */
+  coverage(options?: CoverageOptions): Promise<CoverageReport>
   /** Keys that failed for good. */
   readonly quarantine: Quarantine
   /** What recurs: schedules that jobs declare, and those made at run time. */
@@ -248,6 +251,11 @@ export function compose<Tx = Transaction>(
     status: async () => status(await operating()),
     health: async () => health(await operating()),
     why: async (job, key) => why(await operating(), job, key),
+    // The store alone: a test that asks for it has no queue.
+    coverage: async (choice) => {
+      const store = await stored()
+      return coverage({ clock, store, jobs: registry.jobs(), source: store.source }, choice)
+    },
     quarantine: quarantine(operating),
     schedules: schedulesOf(async () => {
       const open = await operating()

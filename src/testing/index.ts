@@ -1,4 +1,6 @@
-// regrow/testing: what a driver has to keep, for authors of queues and stores. docs/testing.md shows how to run it.
+// regrow/testing: the coverage contract in users' tests (docs/coverage.md), and what a driver has to keep, for authors of queues
+// and stores (docs/testing.md).
+export { type ExpectCoverageOptions, expectCoverage } from './expect-coverage.ts'
 export type { QueueContext } from './queue/context.ts'
 export { type QueueSubject, queueCases, queueSuite } from './queue-suite.ts'
 export type { StoreContext } from './store/context.ts'
