@@ -7,6 +7,7 @@ import { pause, resume } from './pause.ts'
 import { quarantine } from './quarantine.ts'
 import { status } from './status.ts'
 import { sweep } from './sweep.ts'
+import { why } from './why.ts'
 import { work } from './work.ts'
 
 export const commands: Group = {
@@ -19,7 +20,8 @@ export const commands: Group = {
     ['regrow migrate --store $DATABASE_URL', "bring regrow's tables up to date"],
     ['regrow work --app jobs.ts', 'run jobs until Ctrl-C'],
     ['regrow status', 'how every job and worker stands'],
+    ['regrow why database.create 42', 'why a key does not run'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, pause, resume, quarantine },
+  commands: { init, migrate, work, enqueue, status, sweep, why, pause, resume, quarantine },
 }
