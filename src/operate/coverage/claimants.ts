@@ -2,6 +2,7 @@
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
 import type { StateReader } from '../../store/coverage.ts'
+import { sqlState } from '../../store/executor.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
 import type { CoveragePorts } from './coverage.ts'
@@ -38,8 +39,9 @@ export async function claimantsOf(
     if (!job.query) continue
     const reader = await attempts.ask(shown, null, () =>
       store.coverage.reader(state, job, covers?.key ?? null).catch((error: unknown) => {
+        const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : sqlState(error)?.startsWith('42')
+        if (!mistaken) throw error
         // Another job's broken query is no matter of this column; doctor tells of it as that.
-        if (!(error instanceof RegrowError) || error.code !== 'bad_pending') throw error
         if (covers) findings.push(broken(job, shown, error))
         return null
       }),

@@ -26,6 +26,7 @@ export async function examineColumn(
   const values = (await hasStateless(store, state, listed, ask)) ? [...listed, null] : listed
   const { claimants, findings } = await claimantsOf(ports, declaration, attempts)
 
+  const naming = namingKey(state, claimants)
   const terminal = new Set(jobs.flatMap(({ covers }) => covers.terminal ?? []))
   const may = new Map<string | null, Claimant[]>()
   for (const value of values) {
@@ -53,7 +54,7 @@ export async function examineColumn(
       } as const)
     }
     const isTerminal = terminal.has(value)
-    const unclaimed = isTerminal ? null : await ask(null, () => unclaimedRows(ports, state, possible, value))
+    const unclaimed = isTerminal ? null : await ask(null, () => unclaimedRows(ports, state, possible, value, naming))
     seen.push({ value, terminal: isTerminal, claims, unclaimed })
   }
 
@@ -90,11 +91,12 @@ async function unclaimedRows(
   state: StateColumn,
   possible: readonly Claimant[],
   value: string | null,
+  naming: readonly string[],
 ): Promise<RowSample | null> {
   if (possible.some(({ key }) => key === null)) return null
   const readers = possible.flatMap(({ reader }) => reader ?? [])
   const own = possible.filter(({ reader }) => reader === null)
-  const key = own[0]?.key ?? namingKey(state, readers)
+  const key = own[0]?.key ?? naming
   const found = await store.coverage.unclaimed(state, readers, value, key, rowsMax)
   const [first, ...rest] = own
   if (!first) return sample(found)
@@ -122,7 +124,7 @@ async function sharedRows(
       if (!a.declared && !b.declared) continue
       if (![...may.values()].some((possible) => possible.includes(a) && possible.includes(b))) continue
       const readers = [a.reader as StateReader, b.reader as StateReader] as const
-      const key = namingKey(state, readers)
+      const key = namingKey(state, [a, b])
       const none: StateRows = { keys: [], more: false }
       const found = await attempts.ask(shownColumn(state), none, () =>
         store.coverage.shared(state, readers, key, rowsMax),
@@ -133,9 +135,10 @@ async function sharedRows(
   return shared
 }
 
-/** The columns that name a row to a person. */
-const namingKey = (state: StateColumn, readers: readonly StateReader[]) =>
-  readers[0]?.key ?? (state.key.length > 0 ? state.key : state.columns.slice(0, 1).map(({ name }) => name))
+/** The columns that name a row to a person: a job's key, as `regrow why` takes it. */
+const namingKey = (state: StateColumn, claimants: readonly Claimant[]) =>
+  claimants.find(({ declared, key }) => declared && key)?.key ??
+  (state.key.length > 0 ? state.key : state.columns.slice(0, 1).map(({ name }) => name))
 
 const sample = ({ keys, more }: StateRows): RowSample => ({
   count: keys.length,

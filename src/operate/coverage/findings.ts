@@ -90,8 +90,16 @@ function finished({ shown, jobs }: CoveredColumn, { value, claims }: CoveredValu
 }
 
 function stranger({ shown, from, values, bounded }: CoveredColumn, value: string): Finding[] {
-  const others = values.flatMap((each) => (each.value === null || each.terminal ? [] : [each.value]))
-  const guess = nearest(value, others)
+  const others = values.filter((each) => !each.terminal)
+  // What nobody claims was probably meant.
+  const guess = [others.filter(({ claims }) => claims.length === 0), others]
+    .map((list) =>
+      nearest(
+        value,
+        list.map((each) => each.value ?? ''),
+      ),
+    )
+    .find((name) => name)
   // A text column without a list can have any value: only what looks like a slip is told.
   if (from === 'rows' && (guess === undefined || bounded !== null)) return []
   return [

@@ -93,5 +93,10 @@ union all (select null from ${table} t where t.${name} is null limit 1)`
 
 function limited(values: readonly (string | null)[], bounded: string | null): StateValues {
   const many = values.length > valuesMax ? `it has more than ${valuesMax} values` : bounded
-  return { from: 'rows', values: [...values].slice(0, valuesMax).sort(), bounded: many }
+  const texts = values.filter((value) => value !== null).sort()
+  return {
+    from: 'rows',
+    values: [...texts.slice(0, valuesMax), ...(values.includes(null) ? [null] : [])],
+    bounded: many,
+  }
 }

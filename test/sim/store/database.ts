@@ -13,10 +13,12 @@ import { simIntents } from './intents.ts'
 import { simLedger } from './ledger.ts'
 import { simMarks } from './marks.ts'
 import { simPauses } from './pauses.ts'
+import { simSchedules } from './schedules.ts'
 import { Schema } from './schema.ts'
 import { type ModelQuery, simSource } from './source.ts'
 import { simSweeps } from './sweeps.ts'
 import { Table } from './table.ts'
+import { simTimetable } from './timetable.ts'
 import { simWorkers } from './workers.ts'
 
 export type { AppRow, AppTx } from './app-tx.ts'
@@ -59,12 +61,11 @@ export class SimDatabase {
       intents: simIntents(schema),
       inspector: simInspector(schema),
       examiner: noExaminer,
-      explainer: {
-        key: async () => {
-          throw new Error('a person asks why a key does not run, and no person is simulated')
-        },
-      },
+      explainer: { key: () => unasked('why a key does not run') },
+      census: { count: () => unasked('what is in quarantine'), errors: () => unasked('what is in quarantine') },
       pauses: simPauses(schema),
+      schedules: simSchedules(schema),
+      timetable: simTimetable(schema),
       coverage: noCoverage,
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
@@ -128,6 +129,13 @@ export class SimDatabase {
   get audit() {
     return readOnly(this.#schema.audit)
   }
+  get schedules() {
+    return readOnly(this.#schema.schedules)
+  }
+  /** What is committed, by schedule and instant with '\u0000' between. */
+  get slots() {
+    return readOnly(this.#schema.slots)
+  }
   get pulse() {
     return readOnly(this.#schema.pulse)
   }
@@ -181,6 +189,11 @@ const noExaminer: Examiner = {
   rowsWhere: nobodyAsks,
   tables: nobodyAsks,
   declarations: nobodyAsks,
+}
+
+/** Nobody simulated asks this. */
+const unasked = async (what: string): Promise<never> => {
+  throw new Error(`a person asks ${what}, and no person is simulated`)
 }
 
 const readOnly = <R>(table: { readonly rows: ReadonlyMap<string, R> }) => table.rows
