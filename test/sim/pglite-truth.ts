@@ -8,7 +8,8 @@ import { cast } from './cast.ts'
 import type { Kernel } from './kernel.ts'
 import { beginningMs } from './sim-process.ts'
 import type { AppRow, AppTx, Change } from './store/database.ts'
-import type { IntentRow, LedgerRow, PauseRow, SweepRow, WorkerRow } from './store/schema.ts'
+import type { IntentRow, LedgerRow, PauseRow, ScheduleRow, SlotRow, SweepRow, WorkerRow } from './store/schema.ts'
+import { slotId } from './store/schema.ts'
 import type { OwnTx, Truth } from './truth.ts'
 
 type Query = (text: string, params?: unknown[]) => Promise<{ rows: unknown[] }>
@@ -26,7 +27,7 @@ const appTables = [
   columns: codec.columns.map(({ name, type }) => ({ name: name ?? 'id', type })),
 }))
 
-const ownTables = ['ledger', 'workers', 'sweeps', 'marks', 'pauses', 'intents'] as const
+const ownTables = ['ledger', 'workers', 'sweeps', 'marks', 'pauses', 'intents', 'schedules', 'slots'] as const
 const idOf: Record<(typeof ownTables)[number], (row: Row) => string> = {
   ledger: (row) => `${row.job}\u0000${row.key}`,
   workers: (row) => String(row.id),
@@ -34,6 +35,8 @@ const idOf: Record<(typeof ownTables)[number], (row: Row) => string> = {
   marks: (row) => String(row.queue),
   pauses: (row) => String(row.job),
   intents: (row) => String(row.id),
+  schedules: (row) => String(row.name),
+  slots: (row) => slotId(String(row.schedule), Number(row.slot)),
 }
 
 /** What the statements of a port may change; all that is left out changes nothing that anybody looks at. */
@@ -41,7 +44,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'ledger.take': ['ledger'],
   'ledger.alone': ['ledger'],
   'ledger.release': ['ledger'],
-  'ledger.settle': ['ledger', 'intents'],
+  'ledger.settle': ['ledger', 'intents', 'slots'],
   'ledger.clear': ['ledger'],
   'ledger.stall': ['ledger'],
   'workers.register': ['workers'],
@@ -61,9 +64,17 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'pauses.pause': ['pauses', 'sweeps'],
   'pauses.resume': ['pauses', 'sweeps'],
   'pauses.end': ['pauses', 'sweeps'],
+  'schedules.declare': ['schedules', 'slots'],
+  'schedules.write': ['schedules', 'slots'],
+  'schedules.tidy': ['schedules', 'slots'],
+  'schedules.finish': ['slots'],
+  'timetable.pause': ['schedules'],
+  'timetable.resume': ['schedules', 'slots'],
+  'timetable.end': ['schedules', 'slots'],
+  'timetable.run': ['slots'],
   'inspector.release': ['ledger'],
   'inspector.drop': ['ledger', 'intents'],
-  transaction: ['ledger', 'intents', ...appTables.map(({ table }) => table)],
+  transaction: ['ledger', 'intents', 'slots', ...appTables.map(({ table }) => table)],
 }
 
 /** A PGlite with regrow's schema and the application's tables; one for many histories. */
@@ -119,7 +130,7 @@ export class PgliteTruth implements Truth {
     const tables = [...ownTables, 'heals', 'audit'].map((table) => `regrow.${table}`)
     await db.exec(`
       truncate ${[...tables, ...appTables.map(({ table }) => table)].join(', ')} restart identity;
-      update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity';
+      update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity', audit_at = '-infinity';
       select set_config('sim.now', '${beginningMs}', false);`)
     const { store } = await pglite(db).open({ clock: immediate, leaseMs: 15_000 })
     return new PgliteTruth(db, kernel, store as unknown as Store<{ query: Query }>)
@@ -134,10 +145,9 @@ export class PgliteTruth implements Truth {
           if (typeof value !== 'function') return value
           const statement = `${name}.${String(property)}`
           return (...args: unknown[]) => {
-            const tx = args.findIndex((arg) => (arg as { [session]?: unknown } | null | undefined)?.[session])
-            if (tx < 0) return this.#run(statement, () => value.apply(target, args))
+            const given = args.map(unwrapped)
+            if (given.every((arg, i) => arg === args[i])) return this.#run(statement, () => value.apply(target, args))
             // A statement of the transaction that is open: whoever asked waits inside it.
-            const given = args.with(tx, (args[tx] as { [session]: unknown })[session])
             return value.apply(target, given)
           }
         },
@@ -152,8 +162,11 @@ export class PgliteTruth implements Truth {
       inspector: port('inspector', real.inspector),
       examiner: port('examiner', real.examiner),
       explainer: port('explainer', real.explainer),
+      census: port('census', real.census),
       pauses: port('pauses', real.pauses),
       coverage: port('coverage', real.coverage),
+      schedules: port('schedules', real.schedules),
+      timetable: port('timetable', real.timetable),
       source: (job) => port('source', real.source(job)),
       transaction: (fn) =>
         this.#run('transaction', () =>
@@ -208,6 +221,12 @@ export class PgliteTruth implements Truth {
   }
   get intents() {
     return this.#view<IntentRow>('intents')
+  }
+  get schedules() {
+    return this.#view<ScheduleRow>('schedules')
+  }
+  get slots() {
+    return this.#view<SlotRow>('slots')
   }
   rows(table: string): ReadonlyMap<string, AppRow> {
     return this.#view<AppRow>(table)
@@ -267,6 +286,14 @@ export class PgliteTruth implements Truth {
 
 const session = Symbol('the transaction of the store')
 
+/** A transaction as the store knows it, also where it is an option; all else as it is. */
+function unwrapped(arg: unknown): unknown {
+  if (typeof arg !== 'object' || arg === null) return arg
+  const own = Reflect.get(arg, session) as unknown
+  const { tx } = arg as { tx?: unknown }
+  return own ?? (tx === undefined ? arg : { ...arg, tx: unwrapped(tx) })
+}
+
 /** Every row of a table, by its name, as JSON. */
 const dumps: ReadonlyMap<string, string> = new Map([
   ...ownTables.map((table): [string, string] => [
@@ -320,7 +347,7 @@ function camelCased(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
       const name = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-      const isTime = /(At|^since|^until)$/.test(name) && typeof value === 'string'
+      const isTime = /(At|^since|^until|^slot|^lastSlot|^through)$/.test(name) && typeof value === 'string'
       return [name, isTime ? Date.parse(value) : value]
     }),
   )

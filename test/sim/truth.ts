@@ -1,7 +1,7 @@
 // The database of a simulated world, as the simulator sees it: the model, or real SQL in a PGlite.
 import type { Store } from '../../src/store/store.ts'
 import type { AppRow, AppTx, Change } from './store/database.ts'
-import type { IntentRow, LedgerRow, PauseRow, SweepRow, WorkerRow } from './store/schema.ts'
+import type { IntentRow, LedgerRow, PauseRow, ScheduleRow, SlotRow, SweepRow, WorkerRow } from './store/schema.ts'
 
 /** A transaction of the application's own. */
 export type OwnTx = AppTx & { commit(): Promise<void> }
@@ -25,5 +25,8 @@ export interface Truth {
   readonly sweeps: ReadonlyMap<string, SweepRow>
   readonly pauses: ReadonlyMap<string, PauseRow>
   readonly intents: ReadonlyMap<string, IntentRow>
+  readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** What is committed, by schedule and instant with '\u0000' between. */
+  readonly slots: ReadonlyMap<string, SlotRow>
   rows(table: string): ReadonlyMap<string, AppRow>
 }

@@ -71,7 +71,7 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
         const value: unknown = Reflect.get(target, property, target)
         if (typeof value !== 'function' || typeof property === 'symbol') return value
         const method = (...args: unknown[]) => {
-          const within = args.some(isOpen)
+          const within = args.some((arg) => isOpen(arg) || isOpen((arg as { tx?: unknown } | null | undefined)?.tx))
           return (within ? inside : send)(`${name}.${property}`, args, async () => value.apply(target, args))
         }
         methods.set(property, method)
@@ -116,6 +116,8 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
     inspector: port('inspector', store.inspector),
     pauses: port('pauses', store.pauses),
     coverage: port('coverage', store.coverage),
+    schedules: port('schedules', store.schedules),
+    timetable: port('timetable', store.timetable),
     source: (job: Job) => port(`source(${job.name})`, store.source(job)),
     transaction,
     identity: () => call('identity', [], () => store.identity()),

@@ -3,7 +3,7 @@ import type { Claim, Ledger, SettleRow, TakeAnswer } from '../../../src/store/le
 import { sessionOf } from './app-tx.ts'
 import { removeIntent } from './intents.ts'
 import { byKey, uuidOf } from './order.ts'
-import { isSuspect, type LedgerRow, ledgerId, newKey, type Schema } from './schema.ts'
+import { isSuspect, type LedgerRow, ledgerId, newKey, type Schema, type SlotRow, slotId } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { sqlError } from './sql-error.ts'
 import { plus, since } from './time.ts'
@@ -159,9 +159,24 @@ function* settle(schema: Schema, session: Session, holder: string, rows: readonl
   for (const { outcome, row } of held) {
     const done = outcome.state === 'done'
     session.set(schema.ledger, ledgerId(row.job, row.key), done ? undefined : settled(row, outcome, at))
-    if (done && outcome.finish) yield* removeIntent(schema, session, uuidOf(outcome.key))
+    if (done && outcome.finish === 'intent') yield* removeIntent(schema, session, uuidOf(outcome.key))
+    if (done && outcome.finish === 'slot') yield* recordSlot(schema, session, outcome, at)
   }
   return new Set(held.map(({ outcome }) => outcome.take))
+}
+
+/** The slot of a key has run. */
+function* recordSlot(
+  { slots, slotsByKey }: Schema,
+  session: Session,
+  { job, key }: SettleRow,
+  at: number,
+): Statement<void> {
+  const isIt = (row: SlotRow) => row.lane === job && row.key === key && row.state === 'waiting'
+  for (const { schedule, slot } of [...slots.found(slotsByKey, key)].filter(isIt)) {
+    const row = yield* session.hold(slots, slotId(schedule, slot), isIt)
+    if (row) session.set(slots, slotId(schedule, slot), { ...row, state: 'ran', endedAt: at })
+  }
 }
 
 function settled(row: LedgerRow, outcome: SettleRow, at: number): LedgerRow {

@@ -1,5 +1,6 @@
-// The tables of schema 4 with the defaults of their columns. Times are epoch milliseconds.
+// The tables of schema 6 with the defaults of their columns. Times are epoch milliseconds.
 import type { Difference } from '../../../src/base/mark.ts'
+import type { ScheduleSpec, SkipReason } from '../../../src/store/schedules.ts'
 import type { Sample } from '../../../src/store/sweeps.ts'
 import { Engine } from './engine.ts'
 import { type Index, type Row, Table } from './table.ts'
@@ -123,14 +124,53 @@ export interface AuditRow extends Row {
   readonly detail: string | null
 }
 
+/** What recurs. */
+export interface ScheduleRow extends Row, Omit<ScheduleSpec, 'startAtMs' | 'endAtMs'> {
+  readonly version: number
+  readonly term: number
+  readonly startAt: number | null
+  readonly endAt: number | null
+  readonly fromAt: number
+  readonly lastSlot: number | null
+  readonly createdAt: number
+  readonly seenAt: number
+  readonly lastAuditAt: number | null
+  readonly pausedAt: number | null
+  readonly pauseReason: string | null
+  readonly pauseAuthor: string | null
+  readonly endedAt: number | null
+  readonly endReason: 'person' | 'absent' | null
+}
+
+/** One instant of a schedule, or all up to `through`. */
+export interface SlotRow extends Row {
+  readonly schedule: string
+  readonly slot: number
+  readonly version: number
+  readonly lane: string
+  readonly key: string
+  readonly dueAt: number
+  readonly state: 'waiting' | 'held' | 'ran' | 'skipped'
+  readonly reason: SkipReason | null
+  readonly through: number | null
+  readonly count: number | null
+  readonly madeAt: number
+  readonly begunAt: number | null
+  readonly endedAt: number | null
+}
+
 /** The one row of the pulse. */
 export interface PulseRow extends Row {
   readonly beatAt: number
   readonly graceUntil: number
+  readonly auditAt: number
 }
 
 /** The id of a ledger row. */
 export const ledgerId = (job: string, key: string): string => `${job}\u0000${key}`
+
+/** The id of a slot. */
+export const slotId = (schedule: string, slot: number): string => `${schedule}\u0000${slot}`
 
 /** The one id of the pulse. */
 export const onePulse = 'one'
@@ -206,6 +246,8 @@ export class Schema {
   readonly uniqueKeys = new Table<{ readonly id: string }>('intents_unique', false)
   readonly audit = new Table<AuditRow>('audit')
   readonly pulse = new Table<PulseRow>('pulse')
+  readonly schedules = new Table<ScheduleRow>('schedules')
+  readonly slots = new Table<SlotRow>('slots')
 
   readonly ledgerByHolder: Index = this.ledger.index(({ holder }) => holder)
   readonly ledgerByJob: Index = this.ledger.index(({ job }) => job)
@@ -214,14 +256,19 @@ export class Schema {
   readonly ledgerSuspect: Index = this.ledger.index((row) => (row.holder !== null && isSuspect(row) ? row.job : null))
   readonly ledgerQuarantined: Index = this.ledger.index(({ job, state }) => (state === 'quarantined' ? job : null))
   readonly intentsByJob: Index = this.intents.index(({ job }) => job)
+  readonly slotsOpen: Index = this.slots.index(({ schedule, state }) =>
+    state === 'waiting' || state === 'held' ? schedule : null,
+  )
+  readonly slotsWaiting: Index = this.slots.index(({ lane, state }) => (state === 'waiting' ? lane : null))
+  readonly slotsByKey: Index = this.slots.index(({ key }) => key)
 
   /** Numbers of heals and audit rows; like a sequence, it never goes back. */
   #number = 0
 
   constructor(now: () => number) {
     this.now = () => instant(now())
-    const never = { beatAt: Number.NEGATIVE_INFINITY, graceUntil: Number.NEGATIVE_INFINITY }
-    this.pulse.set(onePulse, never)
+    const never = Number.NEGATIVE_INFINITY
+    this.pulse.set(onePulse, { beatAt: never, graceUntil: never, auditAt: never })
   }
 
   nextNumber(): number {

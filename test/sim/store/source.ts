@@ -1,4 +1,4 @@
-// The inner face of a job's truth in the model: rows of the application, or intents, joined with ledger and pauses as the
+// The inner face of a job's truth in the model: rows of the application, intents, or slots, joined with ledger and pauses as the
 // statements of src/store/sql/source.ts do it.
 import type { Job } from '../../../src/job/job.ts'
 import type { SqlDatabase } from '../../../src/store/executor.ts'
@@ -6,7 +6,7 @@ import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, PendingKey, Source } from '../../../src/store/source.ts'
 import { customSource } from '../../../src/store/sql/custom-source.ts'
 import type { AppRow } from './app-tx.ts'
-import { byParts, type KeyParts, partsOf } from './order.ts'
+import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'
 import type { Table } from './table.ts'
 import { instant, plus, plusYears, since } from './time.ts'
@@ -96,6 +96,27 @@ function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
   }
 }
 
+/** A schedule that is paused or has ended starts nothing. */
+function slotsOf({ slots, slotsWaiting, slotsByKey, schedules }: Schema, job: Job): Truth {
+  const starts = (name: string) => {
+    const schedule = schedules.rows.get(name)
+    return schedule?.pausedAt === null && schedule.endedAt === null
+  }
+  return {
+    versioned: false,
+    dated: true,
+    ids: () =>
+      Array.from(slots.found(slotsWaiting, job.name), ({ key }) => ({ id: key, parts: [key] })).sort((a, b) =>
+        byBytes(a.id, b.id),
+      ),
+    row: (id) => {
+      const found = [...slots.found(slotsByKey, id)].find(({ lane, state }) => lane === job.name && state === 'waiting')
+      if (!found || !starts(found.schedule)) return null
+      return { key: id, parts: [id], version: null, runAt: found.dueAt, input: null, since: found.dueAt }
+    },
+  }
+}
+
 /** How long until `runAt`, ten years at most: a row of infinity waits as long as anybody can tell. */
 const waitUntil = (runAt: number | null, at: number) =>
   runAt === null || runAt <= at ? 0 : since(Math.min(runAt, plusYears(at, 10)), at)
@@ -110,7 +131,8 @@ export function simSource(
 ): Source {
   if (job.custom) return customSource(clockOf(schema, job), ledger, job, job.custom)
   if (job.query && !query) throw new TypeError(`The simulated database knows no query of the job "${job.name}"`)
-  const truth = query ? rowsOf(tables(query.table), job, query) : intentsOf(schema, job)
+  const own = job.slots ? slotsOf : intentsOf
+  const truth = query ? rowsOf(tables(query.table), job, query) : own(schema, job)
   let described = false
   return {
     get versioned() {

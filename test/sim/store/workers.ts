@@ -52,9 +52,9 @@ export function simWorkers(schema: Schema): Workers {
 
 /** When nobody beat for half a lease, nobody may be declared dead for a whole one (M43). */
 function movePulse({ pulse }: Schema, session: Session, at: number, leaseMs: number): void {
-  const { beatAt, graceUntil } = pulse.rows.get(onePulse) as PulseRow
-  const silent = beatAt < plus(at, -leaseMs / 2)
-  session.set(pulse, onePulse, { beatAt: at, graceUntil: silent ? plus(at, leaseMs) : graceUntil })
+  const row = pulse.rows.get(onePulse) as PulseRow
+  const silent = row.beatAt < plus(at, -leaseMs / 2)
+  session.set(pulse, onePulse, { ...row, beatAt: at, graceUntil: silent ? plus(at, leaseMs) : row.graceUntil })
 }
 
 /** Claims of the holder whose take is neither known nor awaited (M31); those that are locked are left for the next beat. */

@@ -1,0 +1,254 @@
+// Schedules and their slots in the model: each verb as its .sql file says it.
+import type {
+  OpenSlot,
+  ScheduleRow as Schedule,
+  ScheduleSpec,
+  Schedules,
+  ScheduleWrite,
+} from '../../../src/store/schedules.ts'
+import { sessionOf } from './app-tx.ts'
+import { jsonbText } from './jsonb.ts'
+import { byBytes } from './order.ts'
+import { ledgerId, onePulse, type PulseRow, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
+import type { Session, Statement } from './session.ts'
+import { plus, since } from './time.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** As in the SQL store: schedules that are looked at, and slots that are forgotten, in one go. */
+const tidyMax = { schedules: 1_000, slots: 5_000 }
+
+/** Instants travel as texts of whole milliseconds. */
+const told = (ms: number | null) => (ms === null ? null : Math.trunc(ms))
+
+export const isOpen = ({ state }: SlotRow): boolean => state === 'waiting' || state === 'held'
+/** Open, and its handler has not begun. */
+export const isAhead = (slot: SlotRow): boolean => isOpen(slot) && slot.begunAt === null
+
+/** The schedules port. */
+export function simSchedules(schema: Schema): Schedules {
+  const { engine, schedules, slots, pulse } = schema
+  const look = (rows: readonly ScheduleRow[], leaseMs: number) => {
+    const atMs = schema.now()
+    const live = liveJobs(schema, leaseMs)
+    return { atMs, rows: rows.map((row) => describe(schema, row, live)) }
+  }
+  const standing = () => [...schedules.rows.values()].filter(({ endedAt }) => endedAt === null).sort(byName)
+  return {
+    declare: (specs) => engine.autocommit('schedules.declare', (session) => declare(schema, session, specs)),
+    look: async (names, leaseMs) =>
+      look(
+        standing().filter(({ name }) => names.includes(name)),
+        leaseMs,
+      ),
+    page: async (after, limit, leaseMs) =>
+      look(
+        standing()
+          .filter(({ name }) => byBytes(name, after ?? '') > 0)
+          .slice(0, limit),
+        leaseMs,
+      ),
+    write: (writes, { audited = false } = {}) =>
+      engine.autocommit('schedules.write', (session) => write(schema, session, writes, audited), { quick: true }),
+    turn: (everyMs) =>
+      engine.atOnce(
+        'schedules.turn',
+        (session) => {
+          const at = schema.now()
+          const row = pulse.rows.get(onePulse) as PulseRow
+          if (row.auditAt > at) return Math.max(1, since(row.auditAt, at))
+          session.set(pulse, onePulse, { ...row, auditAt: plus(at, everyMs) })
+          return 0
+        },
+        { quick: true },
+      ),
+    tidy: (leaseMs) => engine.atOnce('schedules.tidy', (session) => tidy(schema, session, leaseMs)),
+    finish: (keys, { tx, skipped = null } = {}) =>
+      engine.run('schedules.finish', tx && sessionOf(tx), function* (session) {
+        const at = schema.now()
+        const found = keys.flatMap((key) => [...slots.found(schema.slotsByKey, key)].filter(isOpen))
+        for (const { schedule, slot } of found.sort(bySlot)) {
+          const held = yield* session.hold(slots, slotId(schedule, slot), isOpen)
+          if (!held) continue
+          const state = skipped === null ? 'ran' : 'skipped'
+          session.set(slots, slotId(schedule, slot), { ...held, state, reason: skipped, endedAt: at })
+        }
+      }),
+  }
+}
+
+const byName = (a: ScheduleRow, b: ScheduleRow) => byBytes(a.name, b.name)
+const bySlot = (a: SlotRow, b: SlotRow) => byBytes(a.schedule, b.schedule) || a.slot - b.slot
+
+/** Jobs of workers that beat. */
+export function liveJobs({ workers, now }: Schema, leaseMs: number): ReadonlySet<string> {
+  const silent = plus(now(), -leaseMs)
+  return new Set([...workers.rows.values()].flatMap(({ jobs, beatAt }) => (beatAt > silent ? Object.keys(jobs) : [])))
+}
+
+/** Handing over needs no handler of the job: any worker does it. */
+export const isLive = ({ lane, job }: ScheduleRow, live: ReadonlySet<string>): boolean =>
+  lane === job ? live.has(lane) : live.size > 0
+
+function describe(schema: Schema, row: ScheduleRow, live: ReadonlySet<string>): Schedule {
+  const { startAt, endAt, fromAt, lastSlot, pausedAt } = row
+  const { name, job, lane, cron, everyMs, tz, missed, overlap, jitterMs, key, input, declared, version, term } = row
+  const open = schema.slots.found(schema.slotsOpen, name)
+  return {
+    ...{ name, job, lane, cron, everyMs, tz, missed, overlap, jitterMs, key, input, declared, version, term },
+    startAtMs: startAt,
+    endAtMs: endAt,
+    fromMs: fromAt,
+    lastSlotMs: lastSlot === null ? null : Math.round(lastSlot),
+    paused: pausedAt !== null,
+    live: isLive(row, live),
+    open: [...open].sort(bySlot).map((slot) => openSlot(schema, slot)),
+  }
+}
+
+function openSlot({ ledger }: Schema, { slot, dueAt, key, lane, state, begunAt }: SlotRow): OpenSlot {
+  const kept = begunAt === null ? undefined : ledger.rows.get(ledgerId(lane, key))
+  const standing = !kept ? null : kept.holder !== null ? 'claimed' : kept.state === 'quarantined' ? kept.state : null
+  return { slotMs: Math.round(slot), dueMs: Math.round(dueAt), key, held: state === 'held', begunMs: begunAt, standing }
+}
+
+function* declare(schema: Schema, session: Session, specs: readonly ScheduleSpec[]): Statement<string[]> {
+  const { schedules } = schema
+  const at = schema.now()
+  const before = new Map(specs.map(({ name }) => [name, schedules.rows.get(name)]))
+  const put = new Set<string>()
+  for (const spec of [...specs].sort((a, b) => byBytes(a.name, b.name))) {
+    const asked = askedOf(spec)
+    yield* session.lock(schedules, spec.name)
+    const row = session.get(schedules, spec.name)
+    if (row && !isChanged(row, asked)) continue
+    const made = { version: 1, term: 0, lastSlot: null, createdAt: at, lastAuditAt: null }
+    const switches = { pausedAt: null, pauseReason: null, pauseAuthor: null }
+    const next = row ? { ...row, version: row.version + 1, term: row.term + 1 } : { ...made, ...switches }
+    session.set(schedules, spec.name, { ...next, ...asked, fromAt: at, seenAt: at, endedAt: null, endReason: null })
+    put.add(spec.name)
+    const waiting = (slot: SlotRow) => slot.state === 'waiting' && slot.begunAt === null
+    yield* changeSlots(schema, session, spec.name, waiting, () => ({ state: 'held' }))
+  }
+  return specs.flatMap(({ name, declared }) => (put.has(name) || before.get(name)?.declared === declared ? [name] : []))
+}
+
+type Asked = Omit<ScheduleSpec, 'startAtMs' | 'endAtMs'> & {
+  readonly startAt: number | null
+  readonly endAt: number | null
+}
+
+const askedOf = ({ startAtMs, endAtMs, input, ...spec }: ScheduleSpec): Asked => ({
+  ...spec,
+  startAt: told(startAtMs),
+  endAt: told(endAtMs),
+  input: input === null ? null : jsonbText(JSON.parse(input)),
+})
+
+function isChanged(row: ScheduleRow, asked: Asked): boolean {
+  if (row.declared !== asked.declared || (row.endReason === 'person' && asked.declared)) return false
+  const names = Object.keys(asked) as (keyof Asked)[]
+  return row.endedAt !== null || names.some((name) => row[name] !== asked[name])
+}
+
+/** Changes those slots of a schedule that match, in their order. */
+export function* changeSlots(
+  { slots, slotsOpen }: Schema,
+  session: Session,
+  schedule: string,
+  matches: (slot: SlotRow) => boolean,
+  change: (slot: SlotRow) => Partial<SlotRow>,
+): Statement<SlotRow[]> {
+  const changed: SlotRow[] = []
+  for (const { slot } of [...slots.found(slotsOpen, schedule)].filter(matches).sort(bySlot)) {
+    const row = yield* session.hold(slots, slotId(schedule, slot), matches)
+    if (!row) continue
+    session.set(slots, slotId(schedule, slot), { ...row, ...change(row) })
+    changed.push(row)
+  }
+  return changed
+}
+
+function* write(
+  schema: Schema,
+  session: Session,
+  writes: readonly ScheduleWrite[],
+  audited: boolean,
+): Statement<Set<string>> {
+  const { schedules, slots } = schema
+  const at = schema.now()
+  const mine = new Map<string, ScheduleRow>()
+  for (const { name, term } of [...writes].sort((a, b) => byBytes(a.name, b.name))) {
+    const row = yield* session.hold(schedules, name, (each) => each.term === term && each.endedAt === null)
+    if (row) mine.set(name, row)
+  }
+  for (const { name, lastSlotMs, slots: given } of writes) {
+    const row = mine.get(name)
+    if (!row) continue
+    const lastSlot = later(row.lastSlot, told(lastSlotMs))
+    const stamp = audited ? { lastAuditAt: at } : {}
+    session.set(schedules, name, { ...row, term: row.term + 1, lastSlot, ...stamp })
+    for (const each of given) {
+      const slot = told(each.slotMs) as number
+      const id = slotId(each.schedule, slot)
+      const there = slots.rows.get(id)
+      // No slot at or before last_slot is ever made.
+      if (row.lastSlot !== null && slot <= row.lastSlot && !(there && isOpen(there))) continue
+      yield* session.lock(slots, id)
+      const known = session.get(slots, id)
+      if (known && !isOpen(known) && known.reason !== 'replaced') continue
+      const { version, lane, key, state, reason, count } = each
+      const asked = {
+        version,
+        lane,
+        key,
+        dueAt: told(each.dueMs) as number,
+        state,
+        reason,
+        through: told(each.throughMs),
+        count,
+      }
+      const endedAt = state === 'skipped' ? at : null
+      const begunAt = known?.begunAt ?? (each.begins ? at : null)
+      const madeAt = known?.madeAt ?? at
+      session.set(slots, id, { schedule: each.schedule, slot, ...asked, madeAt, begunAt, endedAt })
+    }
+  }
+  return new Set(mine.keys())
+}
+
+/** The greater of two instants, as `greatest` has it: null is none. */
+export const later = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.max(a, b)
+
+function tidy(schema: Schema, session: Session, leaseMs: number): { ended: string[]; forgotten: number } {
+  const { schedules, slots } = schema
+  const at = schema.now()
+  const live = liveJobs(schema, leaseMs)
+  const ended: string[] = []
+  const due = [...schedules.rows.values()]
+    .filter(({ declared, endedAt, lane, seenAt }) => {
+      if (!declared || endedAt !== null) return false
+      return seenAt < plus(at, live.has(lane) ? -hourMs : -7 * dayMs)
+    })
+    .sort(byName)
+    .slice(0, tidyMax.schedules)
+  for (const { name } of due) {
+    const row = session.holdFree(schedules, name)
+    if (!row) continue
+    if (live.has(row.lane)) {
+      session.set(schedules, name, { ...row, seenAt: at })
+      continue
+    }
+    session.set(schedules, name, { ...row, endedAt: at, endReason: 'absent', term: row.term + 1 })
+    ended.push(name)
+    for (const slot of [...slots.found(schema.slotsOpen, name)].filter(isAhead))
+      session.set(slots, slotId(name, slot.slot), { ...slot, state: 'skipped', reason: 'ended', endedAt: at })
+  }
+  const old = [...slots.rows.values()]
+    .filter(({ endedAt }) => endedAt !== null && endedAt < plus(at, -30 * dayMs))
+    .slice(0, tidyMax.slots)
+    .filter(({ schedule, slot }) => session.holdFree(slots, slotId(schedule, slot)))
+  for (const { schedule, slot } of old) session.set(slots, slotId(schedule, slot), undefined)
+  return { ended, forgotten: old.length }
+}
