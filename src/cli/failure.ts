@@ -7,6 +7,7 @@ import { type Output, visible } from './output.ts'
 const typed = new Set([
   'usage',
   'unknown_job',
+  'unknown_schedule',
   'bad_key',
   'key_too_long',
   'bad_duration',

@@ -5,6 +5,7 @@ import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { pause, resume } from './pause.ts'
 import { quarantine } from './quarantine.ts'
+import { schedules } from './schedules.ts'
 import { status } from './status.ts'
 import { sweep } from './sweep.ts'
 import { why } from './why.ts'
@@ -23,5 +24,5 @@ export const commands: Group = {
     ['regrow why database.create 42', 'why a key does not run'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, why, pause, resume, quarantine },
+  commands: { init, migrate, work, enqueue, status, sweep, why, pause, resume, quarantine, schedules },
 }
