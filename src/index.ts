@@ -18,10 +18,13 @@ export {
   type SqlValue,
   sql,
 } from './job/pending.ts'
+export type { ScheduleOptions, Slot } from './job/schedule.ts'
 export type { CoverageOptions, CoverageReport } from './operate/coverage/coverage.ts'
 export type { ClaimProof, CoveredColumn, CoveredValue, RowSample } from './operate/coverage/report.ts'
+export type { DoctorOptions, DoctorReport } from './operate/doctor/doctor.ts'
 export type { DoctorFinding } from './operate/doctor/finding.ts'
-export type { ScheduleOptions, Slot } from './job/schedule.ts'
+export type { IndexWish, JobCosts, StatementCost } from './operate/doctor/reads.ts'
+export type { DoctorCode } from './operate/doctor/why.ts'
 export type { Drift } from './operate/drift.ts'
 export type { Finding, FindingCode } from './operate/findings.ts'
 export type { Health, JobHealth } from './operate/health.ts'
@@ -33,6 +36,7 @@ export type {
   QuarantineKeys,
   ReleaseReport,
 } from './operate/quarantine.ts'
+export type { QuarantineFilter } from './operate/quarantine-filter.ts'
 export type { NewSchedule, ScheduleInfo, SchedulesOfApp, SlotInfo } from './operate/schedules.ts'
 export type { JobStatus, QueueStatus, Status } from './operate/status.ts'
 export type { Decided } from './operate/why/decide.ts'
@@ -49,6 +53,7 @@ export {
   type WorkerHandle,
   type WorkOptions,
 } from './regrow.ts'
+export type { ErrorGroup } from './store/census.ts'
 export type { StateValues, TrialRow } from './store/coverage.ts'
 export type * from './store/executor.ts'
 export type { ClaimFacts, KeyFacts, LedgerFacts } from './store/explainer.ts'

@@ -22,6 +22,7 @@ import type { GivenOptions, Job } from './job/job.ts'
 import type { KeyShape } from './job/key.ts'
 import { Registry } from './job/registry.ts'
 import { type CoverageOptions, type CoverageReport, coverage } from './operate/coverage/coverage.ts'
+import { type DoctorOptions, type DoctorReport, doctor } from './operate/doctor/doctor.ts'
 import { type Health, health } from './operate/health.ts'
 import { type Pausing, pausing } from './operate/pause.ts'
 import { type Quarantine, quarantine } from './operate/quarantine.ts'
@@ -121,6 +122,11 @@ export interface App<Tx = Transaction> extends Pausing {
   why(job: string, key: unknown): Promise<Why>
   /** What every job's `covers` promises, held against the database: states and rows that no job would find. Reads only. */
   coverage(options?: CoverageOptions): Promise<CoverageReport>
+  /**
+   * What is wrong, or will be, with the database, the queue, the fleet and every pending query, and what to do. Explains and
+   * runs the pending queries under a time limit; changes nothing. Rejects when the store does not answer.
+   */
+  doctor(options?: DoctorOptions): Promise<DoctorReport>
   /** Keys that failed for good. */
   readonly quarantine: Quarantine
   /** What recurs: schedules that jobs declare, and those made at run time. */
@@ -203,6 +209,7 @@ export function compose<Tx = Transaction>(
       store,
       inspector: store.inspector,
       explainer: store.explainer,
+      census: store.census,
       sweeps: store.sweeps,
       jobs: registry.jobs(),
     }
@@ -252,6 +259,13 @@ export function compose<Tx = Transaction>(
     health: async () => health(await operating()),
     why: async (job, key) => why(await operating(), job, key),
     // The store alone: a test that asks for it has no queue.
+    doctor: async (choice) => {
+      const store = await guarded()
+      const ports = { clock, store, source: store.source, jobs: registry.jobs(), guard, leaseMs }
+      const migrates = options.migrate ?? !isProduction()
+      const opening = { health: async () => health(await operating()), queue: async () => (await opened()).queue }
+      return doctor({ ...ports, ...opening, migrates, verify: () => registry.verify() }, choice)
+    },
     coverage: async (choice) => {
       const store = await stored()
       return coverage({ clock, store, jobs: registry.jobs(), source: store.source }, choice)

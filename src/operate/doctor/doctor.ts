@@ -1,0 +1,223 @@
+// A person called, or a CI: what is wrong, or will be, with the database, the queue, the fleet and every pending query? Reads
+// only, and never migrates. Each examination stands for itself: one that fails is a finding, never the end of the others.
+import type { Clock } from '../../base/clock.ts'
+import { RegrowError } from '../../base/errors.ts'
+import type { LongOptions } from '../../base/progress.ts'
+import type { Job } from '../../job/job.ts'
+import { unknownJob } from '../../job/unknown-job.ts'
+import type { Queue } from '../../queue/queue.ts'
+import type { Examiner, StoreFacts } from '../../store/examiner.ts'
+import type { Source } from '../../store/source.ts'
+import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
+import type { Health } from '../health.ts'
+import type { DoctorFinding } from './finding.ts'
+import { ofDeclarations, ofHealth, ofStrays } from './fleet-findings.ts'
+import { ofReads, ofRefusal, sentences } from './job-findings.ts'
+import { ofQueue } from './queue-findings.ts'
+import { type JobCosts, readsOf } from './reads.ts'
+import { ofClock, ofStore } from './store-findings.ts'
+import { whys } from './why.ts'
+
+export interface DoctorOptions extends LongOptions {
+  /** Jobs whose pending queries are examined, and whose findings are told. Defaults to all that the app declares. */
+  jobs?: readonly string[]
+}
+
+/** What the doctor found. */
+export interface DoctorReport {
+  /** The store's time; null: its tables are too old, or not there. */
+  readonly at: Date | null
+  /** No finding is `bad`. */
+  readonly healthy: boolean
+  /** The bad first, then what is worth a change, then what is good to know. */
+  readonly findings: readonly DoctorFinding[]
+  /** What the pending query of each job costs. */
+  readonly jobs: readonly JobCosts[]
+}
+
+export interface DoctorPorts {
+  readonly clock: Clock
+  readonly store: { readonly examiner: Examiner } & CoveragePorts['store']
+  readonly source: (job: Job) => Source
+  readonly jobs: readonly Job[]
+  readonly guard: 'claim' | 'none'
+  readonly leaseMs: number
+  /** Opening the app would bring its tables up to date: the doctor leaves it closed then. */
+  readonly migrates: boolean
+  /** Throws where declarations hold mistakes. */
+  readonly verify: () => void
+  /** These open the app. */
+  readonly health: () => Promise<Health>
+  readonly queue: () => Promise<Pick<Queue, 'name' | 'shared' | 'examine'> & { readonly down: boolean }>
+}
+
+/** What has been seen so far. */
+interface Visit extends DoctorPorts {
+  readonly facts: StoreFacts
+  readonly chosen: readonly Job[]
+  readonly costs: JobCosts[]
+  readonly options: DoctorOptions
+}
+
+/** One thing that is looked at. */
+interface Examination {
+  readonly what: string
+  run(visit: Visit): Promise<readonly DoctorFinding[]>
+}
+
+/** Those that need regrow's tables, as old as this code can read them. */
+const examinations: readonly Examination[] = [
+  { what: 'the clock', run: async (visit) => ofClock(await skewOf(visit)) },
+  { what: 'the pending queries', run: jobs },
+  // A column is covered by several jobs: who asks for one of them does not ask for that.
+  { what: 'the coverage of states', run: async (visit) => (visit.options.jobs ? [] : coverageFindings(visit)) },
+]
+
+/** Those that open the app. */
+const opening: readonly Examination[] = [
+  { what: 'the queue', run: queue },
+  { what: 'the health of the fleet', run: health },
+  { what: 'the declarations of the fleet', run: declarations },
+]
+
+/** Rejects when the store does not answer: then there is nothing to examine. */
+export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): Promise<DoctorReport> {
+  const names = ports.jobs.map(({ name }) => name)
+  const chosen = (options.jobs ?? names).map((name) => {
+    const job = ports.jobs.find((each) => each.name === name)
+    if (!job) throw unknownJob(name, names)
+    return job
+  })
+  const facts = await ports.store.examiner.facts()
+  const visit: Visit = { ...ports, facts, chosen, costs: [], options }
+  const found = [...ofStore(facts), ...declared(visit)]
+  const { schema } = facts
+  const readable = schema.found >= schema.oldest
+  const mayOpen = readable && !facts.replica && !facts.readOnly && !found.some(isRefused)
+  const closed = schema.found < schema.newest && ports.migrates
+  for (const examination of [...(readable ? examinations : []), ...(mayOpen && !closed ? opening : [])]) {
+    if (options.signal?.aborted) break
+    found.push(...(await examined(examination, visit)))
+  }
+  if (mayOpen && closed) found.push(leftClosed)
+  const told = found.filter(({ job }) => options.jobs === undefined || job === null || options.jobs.includes(job))
+  const levels = ['bad', 'warn', 'note'] as const
+  const findings = levels.flatMap((level) => told.filter((each) => each.level === level))
+  const at = readable ? new Date(await ports.store.examiner.time()) : null
+  return { at, healthy: findings.every(({ level }) => level !== 'bad'), findings, jobs: visit.costs }
+}
+
+async function examined({ what, run }: Examination, visit: Visit): Promise<readonly DoctorFinding[]> {
+  try {
+    return await run(visit)
+  } catch (error) {
+    return [notExamined(what, null, error)]
+  }
+}
+
+function notExamined(what: string, job: string | null, error: unknown): DoctorFinding {
+  const { message, hint } = sentences(error)
+  const said = `${what} could not be examined: ${message.split('\n', 1)[0]}`
+  const level = 'bad'
+  return { level, code: 'not_examined', job, message: said, why: whys.not_examined, hint, fix: null }
+}
+
+/** Mistakes in declarations, which keep the app from being opened; and that it has no guard. */
+function declared({ verify, guard }: Visit): DoctorFinding[] {
+  const found: DoctorFinding[] = []
+  try {
+    verify()
+  } catch (error) {
+    const { message, hint } = sentences(error)
+    const code = 'declaration_refused'
+    found.push({ level: 'bad', code, job: null, message, why: whys[code], hint, fix: null })
+  }
+  if (guard === 'none')
+    found.push({
+      level: 'note',
+      code: 'guard_none',
+      job: null,
+      message: "The jobs of this app have no guard (guard: 'none')",
+      why: whys.guard_none,
+      hint: "Fine for cheap work that may be repeated. For everything else leave `guard` out: 'claim' is the default.",
+      fix: null,
+    })
+  return found
+}
+
+const isRefused = ({ code }: DoctorFinding) => code === 'declaration_refused'
+
+const leftClosed: DoctorFinding = {
+  level: 'warn',
+  code: 'not_examined',
+  job: null,
+  message: 'The queue and the fleet were not examined: opening this app would migrate its tables',
+  why: whys.not_examined,
+  hint: 'Run `regrow migrate` first, or set `migrate: false` (the default in production).',
+  fix: null,
+}
+
+/** How far this process's clock is ahead of the store's; what may be the way there and back counts as nothing. */
+async function skewOf({ clock, store }: Visit): Promise<number> {
+  const before = clock.wall()
+  const there = await store.examiner.time()
+  const after = clock.wall()
+  return there < before ? before - there : there > after ? after - there : 0
+}
+
+async function jobs({ store, source, chosen, costs, options }: Visit): Promise<DoctorFinding[]> {
+  const found: DoctorFinding[] = []
+  for (const [done, job] of chosen.entries()) {
+    if (options.signal?.aborted) break
+    options.onProgress?.({ what: 'pending queries', done, total: chosen.length })
+    found.push(...(await ofJob(store.examiner, source, job, costs)))
+  }
+  options.onProgress?.({ what: 'pending queries', done: chosen.length, total: chosen.length })
+  return found
+}
+
+async function ofJob(
+  examiner: Examiner,
+  source: Visit['source'],
+  job: Job,
+  costs: JobCosts[],
+): Promise<DoctorFinding[]> {
+  try {
+    const reads = await readsOf(examiner, source(job), job)
+    if (reads) {
+      costs.push(reads.costs)
+      return ofReads(reads)
+    }
+    return job.custom ? [ownSource(job.name)] : []
+  } catch (error) {
+    if (error instanceof RegrowError && error.code !== 'deadline') return [ofRefusal(job.name, error)]
+    return [notExamined(`${job.name}: its pending query`, job.name, error)]
+  }
+}
+
+const ownSource = (job: string): DoctorFinding => ({
+  level: 'note',
+  code: 'source_own',
+  job,
+  message: `${job}: its rows are read by functions of yours ({ page, isPending })`,
+  why: whys.source_own,
+  hint: '`regrow sweep <job> --dry-run` shows how long a pass takes.',
+  fix: null,
+})
+
+async function queue({ queue: open, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
+  const { name, shared, down, examine } = await open()
+  const fleet = (await store.examiner.declarations(leaseMs)).length
+  // That it is down is told by health.
+  return down ? [] : ofQueue(name, shared, (await examine?.()) ?? {}, fleet)
+}
+
+async function health({ health: ask }: Visit): Promise<DoctorFinding[]> {
+  const found = await ask()
+  return [...ofHealth(found), ...ofStrays(found)]
+}
+
+async function declarations({ jobs: declaredJobs, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
+  const rows = await store.examiner.declarations(leaseMs)
+  return ofDeclarations(declaredJobs, rows, new Date(await store.examiner.time()))
+}

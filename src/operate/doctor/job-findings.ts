@@ -1,0 +1,102 @@
+// What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
+import { readable } from '../../base/duration.ts'
+import { RegrowError } from '../../base/errors.ts'
+import type { DoctorFinding } from './finding.ts'
+import { patienceMs, type Reads, smallRows, type TooMuch } from './reads.ts'
+import { whys } from './why.ts'
+
+/** So many rows read for one page are bad, fewer are worth a change. */
+const badRows = 100_000
+
+/** What reads too much, and tables without statistics. */
+export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): DoctorFinding[] {
+  const told = new Map<string, TooMuch[]>()
+  for (const each of tooMuch) {
+    const id = each.advice.statement ?? `${each.advice.table.schema}.${each.advice.table.name}`
+    told.set(id, [...(told.get(id) ?? []), each])
+  }
+  return [
+    ...[...told.values()].map((some) => ofScans(job, some)),
+    ...slow.map(
+      (part): DoctorFinding => ({
+        level: 'bad',
+        code: 'reads_much',
+        job,
+        message: `${job}: its ${part} did not end within ${readable(patienceMs)}`,
+        why: whys.reads_much,
+        hint: 'No single table is to blame: look at the plan of the pending query, and at what else keeps the database busy.',
+        fix: null,
+      }),
+    ),
+    ...tables
+      .filter(({ analyzed, rows }) => !analyzed && rows >= smallRows)
+      .map(
+        ({ schema, name }): DoctorFinding => ({
+          level: 'warn',
+          code: 'stats_missing',
+          job,
+          message: `${job}: the planner has no statistics of ${schema}.${name}`,
+          why: whys.stats_missing,
+          hint: 'Let it be analyzed, and see that autovacuum runs.',
+          fix: `analyze "${schema.replaceAll('"', '""')}"."${name.replaceAll('"', '""')}";`,
+        }),
+      ),
+  ]
+}
+
+/** One index, or one table, and the statements of the job that it is about. */
+function ofScans(job: string, some: readonly TooMuch[]): DoctorFinding {
+  const worst = some.reduce((one, other) => (other.scan.rows > one.scan.rows ? other : one))
+  const { advice, scan, cost, gaveUp, part } = worst
+  const table = `${advice.table.schema}.${advice.table.name}`
+  const parts = [...new Set(some.map((each) => each.part))]
+  const also = parts.length > 1 ? `, and so does its ${parts.filter((each) => each !== part).join(' and ')}` : ''
+  const blocks = scan.blocks === null ? '' : `${count(scan.blocks, 'block')}, `
+  const measured = gaveUp
+    ? `the planner says; it was given up after ${readable(patienceMs)}`
+    : `${blocks}${cost.ms === null ? 'the planner says' : `${cost.ms} ms`}`
+  const broken = advice.existing?.valid === false
+  return {
+    level: gaveUp || scan.rows >= badRows || broken ? 'bad' : 'warn',
+    code: broken ? 'index_invalid' : advice.statement ? 'index_missing' : 'reads_much',
+    job,
+    message: broken
+      ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${part} reads ${count(scan.rows, 'row')} to find ${number(cost.rows)}`
+      : `${job}: its ${part} reads ${count(scan.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
+    why: broken ? whys.index_invalid : advice.statement ? whys.index_missing : whys.reads_much,
+    hint: advice.statement ? withIndex(advice) : withoutIndex(advice),
+    fix: advice.statement,
+  }
+}
+
+function withIndex({ after, leftOut, statement }: TooMuch['advice']): string {
+  const then = after
+    ? `With this index it reads about ${count(after.rows, 'row')}, in ${count(after.blocks, 'block')} at most`
+    : 'With this index it looks its rows up instead'
+  return `${then}: ${statement}${leftOut.length > 0 ? ` Left out: ${leftOut.join('; ')}, since no index condition can hold it.` : ''}`
+}
+
+function withoutIndex({ existing, leftOut }: TooMuch['advice']): string {
+  if (existing)
+    return `The index ${existing.name} is there, and the planner does not use it: analyze the table, and compare its condition with the query's.`
+  const parts = leftOut.length > 0 ? ` Here they are: ${leftOut.join('; ')}.` : ''
+  return `Write the conditions as comparisons of plain columns with fixed values, or give { page, isPending }.${parts}`
+}
+
+/** A query that is refused at the start, with the cure. */
+export function ofRefusal(job: string, error: RegrowError): DoctorFinding {
+  const { message, hint } = sentences(error)
+  const level = 'bad'
+  return { level, code: 'pending_refused', job, message, why: whys.pending_refused, hint, fix: null }
+}
+
+/** Message and hint of an error; the message of ours ends with the hint. */
+export function sentences(error: unknown): { message: string; hint: string } {
+  if (error instanceof RegrowError)
+    return { message: error.message.replace(`\n  → ${error.hint}`, ''), hint: error.hint }
+  const message = error instanceof Error ? error.message : String(error)
+  return { message, hint: 'Mend that, and call the doctor again.' }
+}
+
+const number = (value: number) => value.toLocaleString('en')
+const count = (value: number, what: string) => `${number(value)} ${what}${value === 1 ? '' : 's'}`
