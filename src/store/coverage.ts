@@ -18,6 +18,8 @@ export interface StateColumn {
   readonly checks: readonly { readonly name: string; readonly condition: string }[]
   /** All columns, in their order; `standard`: a default that can be evaluated without an effect. */
   readonly columns: readonly { readonly name: string; readonly type: string; readonly standard: string | null }[]
+  /** The table and all that inherits from it, by schema and name: plans name partitions. */
+  readonly family: readonly (readonly [schema: string, name: string])[]
   /** An index begins with the column. */
   readonly indexed: boolean
 }

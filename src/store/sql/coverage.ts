@@ -47,10 +47,9 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
         ...query,
         text: `select ${keyNames.map((name) => `q.${name}`).join(', ')} from (\n${query.text}\n) q`,
       })
-      const family = await familyOf(db, column)
-      const reads = everyNode(plan).some((node) => family.has(relationOf(node)))
+      const reads = everyNode(plan).some(readsTable(column))
       const driven = reads && (await provenEmpty(overNothing(column, query)))
-      const found = key ?? (reads ? keyColumns(column, plan, keyNames, family) : null)
+      const found = key ?? (reads ? keyColumns(column, plan, keyNames) : null)
       return {
         job,
         reads,
@@ -81,9 +80,8 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
       if (!reader.driven) return false
       const query = queryOf(reader.job)
       const plan = await planned(overAny(column, query, value)).catch((error: unknown) => isRefused(error, null))
-      const family = await familyOf(db, column)
       // It reads the table in a way that no WITH can stand in for, such as a view: then nothing was tried.
-      if (plan === null || everyNode(plan).some((node) => family.has(relationOf(node)))) return false
+      if (plan === null || everyNode(plan).some(readsTable(column))) return false
       const found = await run(overTrials(column, query, value, rows)).catch((error: unknown) => isRefused(error, []))
       return found.length > 0
     },
@@ -141,35 +139,20 @@ function isRefused<T>(error: unknown, fallback: T): T {
   throw error
 }
 
-const relationOf = ({ Schema, 'Relation Name': name }: PlanNode) => `${Schema}\u0000${name}`
-
-/** The table and everything that inherits from it: plans name partitions. */
-async function familyOf(db: SqlDatabase, column: StateColumn): Promise<Set<string>> {
-  const { rows } = await db.queryWithin(
-    timeoutMs,
-    `with recursive family as (
-       select $1::text::regclass::oid as oid union select i.inhrelid from family f join pg_inherits i on i.inhparent = f.oid
-     )
-     select n.nspname as schema, c.relname as name
-     from family f join pg_class c on c.oid = f.oid join pg_namespace n on n.oid = c.relnamespace`,
-    [tableName(column)],
-  )
-  return new Set(rows.map(({ schema, name }) => `${schema}\u0000${name}`))
-}
+/** True of nodes that read the table. */
+const readsTable =
+  ({ family }: StateColumn) =>
+  ({ Schema, 'Relation Name': relation }: PlanNode) =>
+    family.some(([schema, name]) => schema === Schema && name === relation)
 
 /** The table's columns that a query returns as its key: by the plan, else by name, else the primary key. */
-function keyColumns(
-  column: StateColumn,
-  plan: PlanNode,
-  keyNames: readonly string[],
-  family: ReadonlySet<string>,
-): readonly string[] | null {
+function keyColumns(column: StateColumn, plan: PlanNode, keyNames: readonly string[]): readonly string[] | null {
   const nodes = everyNode(plan)
   const known = new Set(column.columns.map(({ name }) => name))
   const origins = (plan.Output ?? []).map((output) => {
     const [alias, name] = output.split('.').slice(-2).map(plain)
     const node = nodes.find(({ Alias }) => Alias !== undefined && Alias === alias)
-    return node?.['Relation Name'] === undefined ? undefined : family.has(relationOf(node)) ? name : null
+    return node?.['Relation Name'] === undefined ? undefined : readsTable(column)(node) ? name : null
   })
   if (origins.includes(null)) return null
   if (origins.length > 0 && origins.every((name) => name !== undefined && name !== null && known.has(name)))

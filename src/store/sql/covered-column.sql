@@ -22,7 +22,12 @@ types as (
   select t.oid, t.typtype, t.typbasetype, t.typnotnull, d.depth + 1 from types d join pg_type t on t.oid = d.typbasetype
   where d.typtype = 'd'
 ),
-base as (select * from types order by depth desc limit 1)
+base as (select * from types order by depth desc limit 1),
+family as (
+  select oid from found where oid is not null
+  union
+  select i.inhrelid from family f join pg_inherits i on i.inhparent = f.oid
+)
 select json_build_object(
   'schema', n.nspname,
   'table', c.relname,
@@ -49,6 +54,10 @@ select json_build_object(
     select json_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::int2[])
     where i.indrelid = c.oid and i.indisprimary
+  ),
+  'family', (
+    select json_agg(json_build_array(m.nspname, r.relname))
+    from family f join pg_class r on r.oid = f.oid join pg_namespace m on m.oid = r.relnamespace
   ),
   'indexed', exists (
     select 1 from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam

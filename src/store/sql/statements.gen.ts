@@ -97,6 +97,37 @@ select exists (select 1 from me) as alive, (select count(*) from lost)::int as g
 )
 delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 returning l.job, l.key`,
+  countErrors: `with found as materialized (
+  select l.job, l.key, l.updated_at,
+    regexp_replace(regexp_replace(regexp_replace(
+      left(split_part(coalesce(l.error, ''), E'\\n', 1), 500),
+      '[^\\s<>''"=:,;()]+@[^\\s<>''"=:,;()]+\\.[A-Za-z]+', '<address>', 'g'),
+      '\\m([0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{12,})\\M', '<id>', 'gi'),
+      '[0-9]+', '<n>', 'g') as error
+  from regrow.ledger l
+  where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
+    and ($2::text is null or strpos(lower(l.error), lower($2::text)) > 0)
+    and ($3::float8 is null or l.updated_at >= (select case when $3::float8 < 0
+    then regrow.clock() + make_interval(secs => $3::float8 / 1000) else to_timestamp($3::float8 / 1000) end))
+    and ($4::float8 is null or l.updated_at < (select case when $4::float8 < 0
+    then regrow.clock() + make_interval(secs => $4::float8 / 1000) else to_timestamp($4::float8 / 1000) end))
+    and ($5::text is null or l.version = $5::text)
+)
+select job, error, count(*)::float8 as count, min(key) as key,
+  (extract(epoch from min(updated_at)) * 1000)::float8 as first_ms, (extract(epoch from max(updated_at)) * 1000)::float8 as last_ms
+from found group by job, error
+order by count(*) desc, job, error
+limit $6::int`,
+  countQuarantine: `select l.job, count(*)::float8 as count
+from regrow.ledger l
+where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
+  and ($2::text is null or strpos(lower(l.error), lower($2::text)) > 0)
+  and ($3::float8 is null or l.updated_at >= (select case when $3::float8 < 0
+    then regrow.clock() + make_interval(secs => $3::float8 / 1000) else to_timestamp($3::float8 / 1000) end))
+  and ($4::float8 is null or l.updated_at < (select case when $4::float8 < 0
+    then regrow.clock() + make_interval(secs => $4::float8 / 1000) else to_timestamp($4::float8 / 1000) end))
+  and ($5::text is null or l.version = $5::text)
+group by l.job order by l.job`,
   coveredColumn: `with recursive found as (
   select coalesce(
     to_regclass(format('%I', $1::text)),
@@ -117,7 +148,12 @@ types as (
   select t.oid, t.typtype, t.typbasetype, t.typnotnull, d.depth + 1 from types d join pg_type t on t.oid = d.typbasetype
   where d.typtype = 'd'
 ),
-base as (select * from types order by depth desc limit 1)
+base as (select * from types order by depth desc limit 1),
+family as (
+  select oid from found where oid is not null
+  union
+  select i.inhrelid from family f join pg_inherits i on i.inhparent = f.oid
+)
 select json_build_object(
   'schema', n.nspname,
   'table', c.relname,
@@ -144,6 +180,10 @@ select json_build_object(
     select json_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
     from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::int2[])
     where i.indrelid = c.oid and i.indisprimary
+  ),
+  'family', (
+    select json_agg(json_build_array(m.nspname, r.relname))
+    from family f join pg_class r on r.oid = f.oid join pg_namespace m on m.oid = r.relnamespace
   ),
   'indexed', exists (
     select 1 from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am m on m.oid = x.relam
@@ -533,9 +573,15 @@ order by p.job`,
   (extract(epoch from l.updated_at) * 1000)::float8 as since_ms
 from regrow.ledger l
 where l.state = 'quarantined' and ($1::text is null or l.job = $1::text)
-  and ($2::text is null or (l.job, l.key) > ($2::text, $3::text))
+  and ($2::text is null or strpos(lower(l.error), lower($2::text)) > 0)
+  and ($3::float8 is null or l.updated_at >= (select case when $3::float8 < 0
+    then regrow.clock() + make_interval(secs => $3::float8 / 1000) else to_timestamp($3::float8 / 1000) end))
+  and ($4::float8 is null or l.updated_at < (select case when $4::float8 < 0
+    then regrow.clock() + make_interval(secs => $4::float8 / 1000) else to_timestamp($4::float8 / 1000) end))
+  and ($5::text is null or l.version = $5::text)
+  and ($6::text is null or (l.job, l.key) > ($6::text, $7::text))
 order by l.job, l.key
-limit $4::int`,
+limit $8::int`,
   listSchedules: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $5::float8 / 1000) as lease
 ),
@@ -674,6 +720,7 @@ update regrow.sweeps s set next_at = env.at,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
   , pass_seen = case when c.anew then 0 else s.pass_seen end
+  , ramped_at = case when $3::boolean then env.at else s.ramped_at end
 from chosen c cross join env where s.job = c.job
 returning s.job`,
   noProgress: `update regrow.sweeps set stalled = stalled + $2::int8 where job = $1::text`,
