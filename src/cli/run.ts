@@ -18,7 +18,8 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
       around.write(`${help(node, out.color)}\n`)
       return 0
     }
-    if (flags.includes('--version')) {
+    // Of a command that has a flag of that name it is this command's.
+    if (flags.includes('--version') && !(node.kind === 'command' && 'version' in node.args)) {
       around.write(`${ownVersion()}\n`)
       return 0
     }

@@ -1,14 +1,17 @@
 // A person called: what failed for good, why, and what becomes of it. Release makes a key new, drop ends an intent.
 import { RegrowError } from '../base/errors.ts'
+import type { LongOptions } from '../base/progress.ts'
 import { redact } from '../base/redact.ts'
 import type { Job } from '../job/job.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
+import type { Census, ErrorGroup } from '../store/census.ts'
 import type { Inspector, QuarantinedDetail, QuarantinedKey } from '../store/inspector.ts'
 import type { Sweeps } from '../store/sweeps.ts'
+import { anyOfThem, type QuarantineFilter, readFilter } from './quarantine-filter.ts'
 
-/** Keys as `list` and events show them, or all of the job. */
-export type QuarantineKeys = string | readonly string[] | { readonly all: true }
+/** Keys as `list` and events show them, all of the job, or those of the job that a filter finds. */
+export type QuarantineKeys = string | readonly string[] | { readonly all: true } | { readonly where: QuarantineFilter }
 
 /** Who acts; it stays in `regrow.audit`. */
 export interface ActOptions {
@@ -18,6 +21,9 @@ export interface ActOptions {
 
 /** What a release did. */
 export interface ReleaseReport {
+  /** How many keys were released. */
+  readonly count: number
+  /** Those that were named; of all, or of a filter, the first 10,000. */
   readonly released: readonly string[]
   /** Keys that were asked for and are not quarantined. */
   readonly missing: readonly string[]
@@ -25,6 +31,8 @@ export interface ReleaseReport {
 
 /** What a drop did. */
 export interface DropReport {
+  readonly count: number
+  /** As `released`. */
   readonly dropped: readonly string[]
   readonly missing: readonly string[]
 }
@@ -32,24 +40,30 @@ export interface DropReport {
 /** Keys that failed for good and wait for a person. */
 export interface Quarantine {
   /** A page by job and key, 100 unless `limit` (at most 1,000) says otherwise; `next` is the `after` of the next page. */
-  list(options?: {
-    job?: string
-    limit?: number
-    after?: string
-  }): Promise<{ keys: readonly QuarantinedKey[]; next: string | null }>
+  list(
+    options?: { job?: string; limit?: number; after?: string } & QuarantineFilter,
+  ): Promise<{ keys: readonly QuarantinedKey[]; next: string | null }>
+  /** How many keys of each job there are; jobs without any are left out. */
+  count(options?: { job?: string } & QuarantineFilter): Promise<readonly { job: string; count: number }[]>
+  /** What they failed of: errors that differ in numbers, ids and addresses only are one. 100 unless `limit` says otherwise. */
+  errors(options?: { job?: string; limit?: number } & QuarantineFilter): Promise<readonly ErrorGroup[]>
   /** One key with its whole error, and its intent; null when it is not quarantined. */
   show(job: string, key: string): Promise<QuarantinedDetail | null>
-  /** Makes keys new: their failures are forgotten, they are hinted at once, and the job's sweep is due. */
-  release(job: string, keys: QuarantineKeys, options?: ActOptions): Promise<ReleaseReport>
+  /**
+   * Makes keys new: their failures are forgotten, they are hinted at once, and the job's sweep is due. Of more than 1,000 the
+   * first ones are hinted at once; the sweep brings the others, slowly at first (L9).
+   */
+  release(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<ReleaseReport>
   /**
    * Ends intents for good. Work that is a row of yours cannot be dropped here: change the row so that the pending query
-   * no longer returns it. One such key, and nothing is dropped.
+   * no longer returns it. One such key, and nothing of its page of 1,000 is dropped.
    */
-  drop(job: string, keys: QuarantineKeys, options?: ActOptions): Promise<DropReport>
+  drop(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<DropReport>
 }
 
 export interface QuarantinePorts {
   readonly inspector: Inspector
+  readonly census: Census
   readonly sweeps: Pick<Sweeps, 'makeDue'>
   readonly push: Push
   readonly jobs: readonly Job[]
@@ -58,17 +72,34 @@ export interface QuarantinePorts {
 }
 
 const pageSize = 1_000
+/** Keys that a report of an act on many names; `count` has them all. */
+const namedMax = 10_000
 
 /** `ports` opens the store: nothing is opened before the first call. */
 export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
   return {
-    async list({ job, limit = 100, after } = {}) {
+    async list({ job, limit = 100, after, ...filter } = {}) {
+      const where = readFilter(filter)
       const open = await ports()
       const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
-      const keys = await open.inspector.quarantined(job ?? null, cursorOf(after), size)
+      const keys = await open.inspector.quarantined(job ?? null, cursorOf(after), size, where)
       if (keys.length === 0 && job !== undefined && after === undefined) await refuseUnknown(open, job)
       const last = keys.length === size ? keys.at(-1) : undefined
       return { keys, next: last ? Buffer.from(JSON.stringify([last.job, last.key])).toString('base64url') : null }
+    },
+    async count({ job, ...filter } = {}) {
+      const where = readFilter(filter)
+      const open = await ports()
+      const counts = await open.census.count(job ?? null, where)
+      if (counts.length === 0 && job !== undefined) await refuseUnknown(open, job)
+      return counts
+    },
+    async errors({ job, limit = 100, ...filter } = {}) {
+      const where = readFilter(filter)
+      const open = await ports()
+      const groups = await open.census.errors(job ?? null, where, Math.max(1, Math.floor(limit)))
+      if (groups.length === 0 && job !== undefined) await refuseUnknown(open, job)
+      return groups
     },
     async show(job, key) {
       const open = await ports()
@@ -76,53 +107,94 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       if (!found) await refuseUnknown(open, job)
       return found && { ...found, intent: found.intent && { ...found.intent, input: redact(found.intent.input) } }
     },
-    async release(job, keys, { author } = {}) {
+    async release(job, keys, { author, ...long } = {}) {
       const open = await ports()
-      const released: string[] = []
-      const asked = await inPages(open, job, keys, async (page) => {
+      const done = new Done(keys)
+      let pages = 0
+      const acted = inPages(open, job, keys, long, done, async (page) => {
         const freed = await open.inspector.release(job, page, author ?? open.author)
-        // The hint is for speed; where it does not reach a worker, the sweep that is due finds the key.
-        if (freed.length > 0) await open.push(freed.map((key) => ({ job, key, delayMs: 0, fresh: true })))
-        released.push(...freed)
+        // The hint is for speed; where it does not reach a worker, the sweep that is due finds the key. L9: of many, only the
+        // first are hinted here.
+        if (pages === 0 && freed.length > 0)
+          await open.push(freed.map((key) => ({ job, key, delayMs: 0, fresh: true })))
+        if (pages === 1) await open.sweeps.makeDue([job], { anew: true, ramped: true })
+        pages++
+        return freed
       })
-      if (released.length > 0) await open.sweeps.makeDue([job])
-      else await refuseUnknown(open, job)
-      return { released, missing: without(asked, released) }
+      // However far it came: what is released has to be found.
+      const due = () => open.sweeps.makeDue([job], pages > 1 ? { anew: true, ramped: true } : {})
+      const asked = await acted.finally(() => (done.count > 0 ? due() : undefined))
+      if (done.count === 0) await refuseUnknown(open, job)
+      return { count: done.count, released: done.keys, missing: without(asked, done.keys) }
     },
-    async drop(job, keys, { author } = {}) {
+    async drop(job, keys, { author, ...long } = {}) {
       const open = await ports()
-      const dropped: string[] = []
-      const asked = await inPages(open, job, keys, async (page) => {
+      const done = new Done(keys)
+      const asked = await inPages(open, job, keys, long, done, async (page) => {
         const verdicts = await open.inspector.drop(job, page, author ?? open.author)
         const row = verdicts.find(({ verdict }) => verdict === 'row')
-        if (row) throw rowOfYours(job, row.key)
-        dropped.push(...verdicts.filter(({ verdict }) => verdict === 'dropped').map(({ key }) => key))
+        if (row) throw rowOfYours(job, row.key, done.count)
+        return verdicts.filter(({ verdict }) => verdict === 'dropped').map(({ key }) => key)
       })
-      if (dropped.length === 0) await refuseUnknown(open, job)
-      return { dropped, missing: without(asked, dropped) }
+      if (done.count === 0) await refuseUnknown(open, job)
+      return { count: done.count, dropped: done.keys, missing: without(asked, done.keys) }
     },
   }
 }
 
-/** Calls `act` with pages of the keys; returns the keys that were named one by one. */
+/** What was done so far: all keys that were named, else the first of them. */
+class Done {
+  readonly keys: string[] = []
+  readonly #most: number
+  count = 0
+
+  constructor(keys: QuarantineKeys) {
+    this.#most = isMany(keys) ? namedMax : Number.POSITIVE_INFINITY
+  }
+
+  add(keys: readonly string[]): void {
+    this.count += keys.length
+    this.keys.push(...keys.slice(0, Math.max(0, this.#most - this.keys.length)))
+  }
+}
+
+type Many = Extract<QuarantineKeys, { all: true } | { where: QuarantineFilter }>
+
+const isMany = (keys: QuarantineKeys): keys is Many => typeof keys === 'object' && !Array.isArray(keys)
+
+/** Calls `act` with pages of the keys until they are through or `signal` says so; returns those that were named one by one. */
 async function inPages(
-  { inspector }: QuarantinePorts,
+  { inspector, census }: QuarantinePorts,
   job: string,
   keys: QuarantineKeys,
-  act: (page: readonly string[]) => Promise<void>,
+  { onProgress, signal }: LongOptions,
+  done: Done,
+  act: (page: readonly string[]) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
-  if (typeof keys === 'object' && 'all' in keys) {
+  const acted = async (page: readonly string[], total: number | null) => {
+    done.add(await act(page))
+    onProgress?.({ what: job, done: done.count, total })
+  }
+  if (isMany(keys)) {
+    const where = 'where' in keys ? readFilter(keys.where) : anyOfThem
+    const total = onProgress ? ((await census.count(job, where))[0]?.count ?? 0) : null
     // By cursor: a key that comes back meanwhile is not met twice.
-    for (let after: QuarantinedKey | null | undefined = null; after !== undefined; ) {
-      const page: QuarantinedKey[] = await inspector.quarantined(job, after, pageSize)
-      if (page.length > 0) await act(page.map(({ key }) => key))
+    for (let after: QuarantinedKey | null | undefined = null; after !== undefined && !signal?.aborted; ) {
+      const page: QuarantinedKey[] = await inspector.quarantined(job, after, pageSize, where)
+      if (page.length > 0)
+        await acted(
+          page.map(({ key }) => key),
+          total,
+        )
       after = page.length === pageSize ? page.at(-1) : undefined
     }
     return []
   }
   const named = typeof keys === 'string' ? [keys] : [...new Set(keys)]
-  for (let at = 0; at < named.length; at += pageSize) await act(named.slice(at, at + pageSize))
-  return named
+  let at = 0
+  for (; at < named.length && !signal?.aborted; at += pageSize)
+    await acted(named.slice(at, at + pageSize), named.length)
+  return named.slice(0, at)
 }
 
 /** Nothing found may mean a misspelt name: then that is the answer. */
@@ -141,10 +213,11 @@ function cursorOf(after: string | undefined): { job: string; key: string } | nul
   throw new RegrowError('bad_options', `\`after\` is "${after}", which no list gave`, 'Pass `next` of the page before.')
 }
 
-function rowOfYours(job: string, key: string): RegrowError {
+function rowOfYours(job: string, key: string, dropped: number): RegrowError {
+  const done = dropped === 0 ? 'nothing was dropped' : `${dropped} before it were dropped`
   return new RegrowError(
     'row_of_yours',
-    `The work of "${job}" with the key ${key} is a row of your own, and regrow deletes none of those; nothing was dropped`,
+    `The work of "${job}" with the key ${key} is a row of your own, and regrow deletes none of those; ${done}`,
     'Change the row so that the pending query no longer returns it, then release the key: it finds nothing to do.',
   )
 }

@@ -48,6 +48,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     inspector: port('inspector', store.inspector),
     examiner: port('examiner', store.examiner),
     explainer: port('explainer', store.explainer),
+    census: port('census', store.census),
     pauses: port('pauses', store.pauses),
     coverage: port('coverage', store.coverage),
     schedules: port('schedules', store.schedules),

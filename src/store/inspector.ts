@@ -1,6 +1,7 @@
 // What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
 // Reads nothing of the user's; what a person changes is written to the audit in the same statement.
 import type { Difference } from '../base/mark.ts'
+import type { QuarantineWhere } from './census.ts'
 
 /** The last sweep of a job, as its row tells it. */
 export interface SweepRow {
@@ -140,8 +141,13 @@ export interface Inspector {
   heals(limit: number): Promise<HealRow[]>
   /** Names of the jobs that have a sweep, a pause or a worker; `job` too when it has intents or quarantined keys. */
   names(job: string): Promise<string[]>
-  /** The next `limit` quarantined keys after `after`, by job and key. */
-  quarantined(job: string | null, after: { job: string; key: string } | null, limit: number): Promise<QuarantinedKey[]>
+  /** The next `limit` quarantined keys after `after`, by job and key; `where` defaults to all. */
+  quarantined(
+    job: string | null,
+    after: { job: string; key: string } | null,
+    limit: number,
+    where?: QuarantineWhere,
+  ): Promise<QuarantinedKey[]>
   find(job: string, key: string): Promise<QuarantinedDetail | null>
   /** Forgets that these keys failed: they are new. Returns those that were quarantined. */
   release(job: string, keys: readonly string[], author: string): Promise<string[]>

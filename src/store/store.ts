@@ -2,6 +2,7 @@
 import type { Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { Audits } from './audits.ts'
+import type { Census } from './census.ts'
 import type { Coverage } from './coverage.ts'
 import type { Examiner } from './examiner.ts'
 import type { SqlExecutor } from './executor.ts'
@@ -28,6 +29,7 @@ export interface Store<Tx = Transaction> {
   readonly inspector: Inspector
   readonly examiner: Examiner
   readonly explainer: Explainer
+  readonly census: Census
   readonly pauses: Pauses
   readonly coverage: Coverage
   readonly schedules: Schedules

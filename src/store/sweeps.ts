@@ -80,8 +80,11 @@ export interface Sweeps {
   advance(holder: string, turn: Turn, cursor: string | null, pushed?: number): Promise<boolean>
   /** Answers the loss of the queue that is healed by this turn. */
   end(holder: string, turn: Turn, end: TurnEnd): Promise<Healed | null>
-  /** The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way. */
-  makeDue(jobs: readonly string[], options?: { anew?: boolean }): Promise<void>
+  /**
+   * The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way; `ramped`: much comes
+   * back at once, so its hints are pushed slowly at first (L9).
+   */
+  makeDue(jobs: readonly string[], options?: { anew?: boolean; ramped?: boolean }): Promise<void>
   /** Counts runs that ended well while their rows stayed pending, and no version tells whether that is new work. */
   noProgress(job: string, count: number): Promise<void>
 }

@@ -1,55 +1,116 @@
 // regrow quarantine: what failed for good, why, and what becomes of it.
-import { type QuarantineKeys, RegrowError } from '../../index.ts'
-import { appArgs, command, type Group, storeArgs, usage, wholeNumber } from '../command.ts'
+import { type ErrorGroup, type QuarantinedKey, RegrowError } from '../../index.ts'
+import { command, exitCodes, type Group, wholeNumber } from '../command.ts'
 import { withStore } from '../open.ts'
-import { brief, table, visible } from '../output.ts'
-
-const where = { ...storeArgs, ...appArgs }
-const job = { type: 'positional', required: true, description: 'The job' } as const
-const all = { type: 'boolean', description: 'Every quarantined key of the job' } as const
+import { brief, type Output, table, visible } from '../output.ts'
+import { type Long, showingProgress } from '../progress.ts'
+import { filterArgs, filterOf, where } from '../quarantine-args.ts'
+import { drop, release } from './quarantine-act.ts'
 
 const list = command({
   name: 'quarantine list',
   summary: 'Lists keys that failed for good, by job and key',
   args: {
     job: { type: 'string', valueHint: 'name', description: 'Only of this job' },
+    ...filterArgs,
     limit: { type: 'string', valueHint: 'n', description: 'Keys per page, 1,000 at most. Defaults to 100' },
     after: { type: 'string', valueHint: 'cursor', description: 'The next page; the page before names it' },
+    all: { type: 'boolean', description: 'All pages at once' },
     ...where,
   },
   examples: [
     ['regrow quarantine list', ''],
     ['regrow quarantine list --job email.welcome --limit 20', ''],
+    ["regrow quarantine list --error 'connection refused' --since 2h", 'what failed so in the last two hours'],
   ],
   async run(args, cli) {
     const limit = wholeNumber(args.limit, 'limit', 1)
     const { job: name, after } = args
-    const choice = { ...(name ? { job: name } : {}), ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
+    const choice = { ...(name ? { job: name } : {}), ...filterOf(args) }
+    const page = { ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
     return withStore(args, cli, async ({ app }) => {
-      const { keys, next } = await app.quarantine.list(choice)
-      cli.out.result({ keys, next }, () => {
-        if (keys.length === 0) return 'Nothing is in quarantine.'
-        const rows = keys.map((each) => [
-          each.job,
-          visible(each.key),
-          String(each.failures),
-          String(each.crashes),
-          each.since.toISOString().slice(0, 19).replace('T', ' '),
-          brief(each.error),
-        ])
-        const lines = table(cli.out.color, ['job', 'key', 'failures', 'crashes', 'since (UTC)', 'error'], rows)
-        return next === null ? lines : `${lines}\n\nMore: add --after ${next}`
-      })
+      const every = async ({ onProgress, signal }: Long) => {
+        const total = (await app.quarantine.count(choice)).reduce((sum, { count }) => sum + count, 0)
+        const keys: QuarantinedKey[] = []
+        let next: string | null = after ?? ''
+        while (next !== null && !signal.aborted) {
+          const found = await app.quarantine.list({ ...choice, limit: 1_000, ...(next ? { after: next } : {}) })
+          keys.push(...found.keys)
+          next = found.next
+          onProgress({ what: 'quarantine', done: keys.length, total })
+        }
+        return { keys, next }
+      }
+      const once = () => app.quarantine.list({ ...choice, ...page })
+      const { value, stopped } = args.all ? await showingProgress(cli, every) : { value: await once(), stopped: false }
+      cli.out.result(value, () => listText(value, cli.out.color))
+      return stopped ? exitCodes.stopped : exitCodes.fine
+    })
+  },
+})
+
+function listText(
+  { keys, next }: { keys: readonly QuarantinedKey[]; next: string | null },
+  color: Output['color'],
+): string {
+  if (keys.length === 0) return 'Nothing is in quarantine.'
+  const rows = keys.map((each) => [
+    each.job,
+    visible(each.key),
+    String(each.failures),
+    String(each.crashes),
+    seconds(each.since),
+    brief(each.error),
+  ])
+  const lines = table(color, ['job', 'key', 'failures', 'crashes', 'since (UTC)', 'error'], rows)
+  return next === null ? lines : `${lines}\n\nMore: add --after ${next}`
+}
+
+const errors = command({
+  name: 'quarantine errors',
+  summary: 'Counts what failed for good by its error',
+  about:
+    'Errors that differ only in numbers, ids and addresses are one line: <n>, <id> and <address> stand for these. A part of a\nline is what --error takes, in `list`, `release` and `drop`.',
+  args: {
+    job: { type: 'string', valueHint: 'name', description: 'Only of this job' },
+    ...filterArgs,
+    limit: { type: 'string', valueHint: 'n', description: 'Lines. Defaults to 100' },
+    ...where,
+  },
+  examples: [
+    ['regrow quarantine errors', ''],
+    ['regrow quarantine errors --since 1h', 'since the last deploy, say'],
+  ],
+  async run(args, cli) {
+    const limit = wholeNumber(args.limit, 'limit', 1)
+    const choice = { ...(args.job ? { job: args.job } : {}), ...(limit ? { limit } : {}), ...filterOf(args) }
+    return withStore(args, cli, async ({ app }) => {
+      const groups = await app.quarantine.errors(choice)
+      cli.out.result({ errors: groups }, () => errorsText(groups, cli.out.color))
       return 0
     })
   },
 })
 
+function errorsText(groups: readonly ErrorGroup[], color: Output['color']): string {
+  if (groups.length === 0) return 'Nothing is in quarantine.'
+  const rows = groups.map(({ job, error, count, lastAt, key }) => [
+    String(count),
+    job,
+    seconds(lastAt),
+    brief(key, 40),
+    error === '' ? '(none)' : brief(error, 120),
+  ])
+  return table(color, ['keys', 'job', 'last (UTC)', 'one of them', 'error'], rows)
+}
+
+const seconds = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ')
+
 const show = command({
   name: 'quarantine show',
   summary: 'Shows one key with its whole error, and its intent',
   args: {
-    job,
+    job: { type: 'positional', required: true, description: 'The job' },
     key: { type: 'positional', required: true, description: 'The key, as `quarantine list` shows it' },
     ...where,
   },
@@ -82,58 +143,6 @@ const show = command({
     }),
 })
 
-const release = command({
-  name: 'quarantine release',
-  summary: 'Makes keys new: their failures are forgotten, and they run at once',
-  args: { job, ...where, all },
-  rest: 'key',
-  examples: [
-    ['regrow quarantine release database.create 42 43', ''],
-    ['regrow quarantine release email.welcome --all', 'after the cause is mended'],
-  ],
-  run: (args, cli) =>
-    withStore(args, cli, async ({ app }) => {
-      const keys = keysOf(args._, args.all === true)
-      const { released, missing } = await app.quarantine.release(args.job, keys, { author: cli.around.author })
-      cli.out.result({ job: args.job, released, missing }, () => told('Released', args.job, released, missing))
-      return missing.length > 0 ? 1 : 0
-    }),
-})
-
-const drop = command({
-  name: 'quarantine drop',
-  summary: 'Deletes quarantined intents for good: they never run',
-  about:
-    'Only work that was enqueued as an input can be dropped. Where the work is a row of your own, change the row so that\nthe pending query no longer returns it, then release the key.',
-  args: { job, ...where, all, yes: { type: 'boolean', description: 'Yes, all of them: needed with --all' } },
-  rest: 'key',
-  examples: [['regrow quarantine drop email.welcome 0190c2f4-5f0e-7c6a-9d3b-2f1e8a7b6c5d', '']],
-  async run(args, cli) {
-    const keys = keysOf(args._, args.all === true)
-    if (args.all && !args.yes)
-      throw usage('--all drops every quarantined intent of the job', 'Add --yes if that is meant.')
-    return withStore(args, cli, async ({ app }) => {
-      const { dropped, missing } = await app.quarantine.drop(args.job, keys, { author: cli.around.author })
-      cli.out.result({ job: args.job, dropped, missing }, () => told('Dropped', args.job, dropped, missing))
-      return missing.length > 0 ? 1 : 0
-    })
-  },
-})
-
-/** Positionals after the job. */
-function keysOf([, ...keys]: readonly string[], everything: boolean): QuarantineKeys {
-  if (keys.length > 0 && everything) throw usage('Both keys and --all were given', 'Give one of them.')
-  if (keys.length === 0 && !everything) throw usage('Which keys?', 'Name them, or give --all.')
-  return everything ? { all: true } : keys
-}
-
-function told(verb: string, name: string, done: readonly string[], missing: readonly string[]): string {
-  const count = `${verb} ${done.length} ${done.length === 1 ? 'key' : 'keys'} of ${name}.`
-  return missing.length === 0
-    ? count
-    : `${count} Not in quarantine (write keys as \`quarantine list\` prints them): ${missing.map(visible).join(', ')}`
-}
-
 const notThere = (name: string, key: string) =>
   new RegrowError(
     'not_quarantined',
@@ -144,8 +153,8 @@ const notThere = (name: string, key: string) =>
 export const quarantine: Group = {
   kind: 'group',
   name: 'quarantine',
-  summary: 'Lists, shows, releases and drops what failed for good',
+  summary: 'Lists, counts, shows, releases and drops what failed for good',
   about: undefined,
   examples: [],
-  commands: { list, show, release, drop },
+  commands: { list, errors, show, release, drop },
 }

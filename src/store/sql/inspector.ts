@@ -1,6 +1,7 @@
 // The inspector in SQL. Whole-table counts have a time limit: a person waits, the database must not.
 import type { Row, SqlDatabase } from '../executor.ts'
 import type { DropVerdict, HealRow, Inspector, JobRow, PauseRow, QuarantinedKey, SweepRow } from '../inspector.ts'
+import { whereParams } from './quarantine-where.ts'
 import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
@@ -50,9 +51,9 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
       const { rows } = await db.query(texts().inspectNames, [job])
       return rows.map((row) => row.job as string)
     },
-    async quarantined(job, after, limit) {
-      const params = [job, after?.job ?? null, after?.key ?? null, limit]
-      const { rows } = await db.query(texts().listQuarantine, params)
+    async quarantined(job, after, limit, where) {
+      const params = [...whereParams(job, where), after?.job ?? null, after?.key ?? null, limit]
+      const { rows } = await db.queryWithin(timeoutMs, texts().listQuarantine, params)
       return rows.map(quarantinedOf)
     },
     async find(job, key) {

@@ -1,4 +1,4 @@
--- Make due: the sweeps of these jobs are due now. $1 json [job] · $2 true: from the beginning
+-- Make due: the sweeps of these jobs are due now. $1 json [job] · $2 true: from the beginning · $3 true: ramped
 -- A pass under way goes on, and another one follows it. From the beginning, its turn is taken from it, unless it has only
 -- just begun there: a fleet that says so all at once begins twice at most.
 with env as materialized (
@@ -17,5 +17,6 @@ update regrow.sweeps s set next_at = env.at,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
   , pass_seen = case when c.anew then 0 else s.pass_seen end
+  , ramped_at = case when $3::boolean then env.at else s.ramped_at end
 from chosen c cross join env where s.job = c.job
 returning s.job

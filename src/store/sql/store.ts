@@ -3,6 +3,7 @@ import { RegrowError } from '../../base/errors.ts'
 import type { SqlDatabase } from '../executor.ts'
 import type { Store } from '../store.ts'
 import { sqlAudits } from './audits.ts'
+import { sqlCensus } from './census.ts'
 import { sqlCoverage } from './coverage.ts'
 import { sqlExaminer } from './examiner.ts'
 import { sqlExplainer } from './explainer.ts'
@@ -43,6 +44,7 @@ export function sqlStore<Tx>(
     inspector: sqlInspector(db, texts),
     examiner: sqlExaminer(db, texts),
     explainer: sqlExplainer(db, texts),
+    census: sqlCensus(db, texts),
     pauses: sqlPauses(db, texts),
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules),

@@ -45,8 +45,8 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
       const row = rows[0]
       return row ? { epoch: Number(row.epoch), pushed: Number(row.pushed), tookMs: Number(row.took_ms) } : null
     },
-    async makeDue(jobs, { anew = false } = {}) {
-      await db.query(texts().makeDue, [JSON.stringify(jobs), anew])
+    async makeDue(jobs, { anew = false, ramped = false } = {}) {
+      await db.query(texts().makeDue, [JSON.stringify(jobs), anew, ramped])
     },
     async noProgress(job, count) {
       await db.query(texts().noProgress, [job, count])

@@ -49,12 +49,12 @@ export function simSweeps(schema: Schema): Sweeps {
         const row = sweeps.rows.get(job)
         return row?.holder === holder && row.term === term ? endTurn(schema, session, row, end) : null
       }),
-    makeDue: (jobs, { anew = false } = {}) =>
+    makeDue: (jobs, { anew = false, ramped = false } = {}) =>
       engine.atOnce('sweeps.makeDue', (session) => {
         const at = schema.now()
         for (const job of new Set(jobs)) {
           const row = sweeps.rows.get(job)
-          if (row) session.set(sweeps, job, madeDue(row, at, anew))
+          if (row) session.set(sweeps, job, { ...madeDue(row, at, anew), ...(ramped ? { rampedAt: at } : {}) })
         }
       }),
     noProgress: (job, count) =>

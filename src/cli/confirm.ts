@@ -1,0 +1,13 @@
+// Asks a person at a terminal before something that concerns many; elsewhere a flag has to say yes.
+import { RegrowError } from '../index.ts'
+import { type Cli, usage } from './command.ts'
+
+/** Goes on when somebody says yes: `yes` on the command line, or the answer to `question`. Throws otherwise. */
+export async function confirm({ around, out }: Cli, yes: boolean, question: string): Promise<void> {
+  if (yes) return
+  if (!around.interactive || out.json)
+    throw usage(`${question} Nobody is here to be asked`, 'Add --yes if that is meant. Nothing was done.')
+  const { confirm: ask } = await import('@clack/prompts')
+  if ((await ask({ message: question, initialValue: false })) === true) return
+  throw new RegrowError('cancelled', 'Cancelled', 'Nothing was done.')
+}
