@@ -1,5 +1,6 @@
 // The commands of `regrow`.
 import type { Group } from '../command.ts'
+import { doctor } from './doctor.ts'
 import { enqueue } from './enqueue.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
@@ -22,7 +23,8 @@ export const commands: Group = {
     ['regrow work --app jobs.ts', 'run jobs until Ctrl-C'],
     ['regrow status', 'how every job and worker stands'],
     ['regrow why database.create 42', 'why a key does not run'],
+    ['regrow doctor --app jobs.ts', 'what is wrong, or will be'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, why, pause, resume, quarantine, schedules },
+  commands: { init, migrate, work, enqueue, status, sweep, doctor, why, pause, resume, quarantine, schedules },
 }
