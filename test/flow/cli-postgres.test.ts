@@ -286,6 +286,7 @@ describe('quarantine', () => {
     })
     expect(await on.project.json(['quarantine', 'drop', 'mail.send', keys[0]])).toEqual({
       job: 'mail.send',
+      count: 1,
       dropped: [keys[0]],
       missing: [],
     })

@@ -108,8 +108,13 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     const { intent } = await twoQuarantined()
     failing = false
     const over = settled(2)
-    expect(await app.quarantine.release('thing.make', 'a', { author: 'ann' })).toEqual({ released: ['a'], missing: [] })
+    expect(await app.quarantine.release('thing.make', 'a', { author: 'ann' })).toEqual({
+      count: 1,
+      released: ['a'],
+      missing: [],
+    })
     expect(await app.quarantine.release('mail.send', [intent, 'not-there'], { author: 'bob' })).toEqual({
+      count: 1,
       released: [intent],
       missing: ['not-there'],
     })
@@ -128,6 +133,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
   test('a dropped intent is gone, and never runs again', async () => {
     const { intent } = await twoQuarantined()
     expect(await app.quarantine.drop('mail.send', intent, { author: 'ann' })).toEqual({
+      count: 1,
       dropped: [intent],
       missing: [],
     })
@@ -171,6 +177,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     )
     await query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'waits', 'retrying')`)
     expect(await app.quarantine.release('thing.make', ['runs', 'waits'])).toEqual({
+      count: 0,
       released: [],
       missing: ['runs', 'waits'],
     })
@@ -378,8 +385,16 @@ test('a page of the list reads the index of quarantined keys, however many other
     )
     await client.query('analyze regrow.ledger')
     const { statements } = await import('../../src/store/sql/statements.gen.ts')
-    const { rows } = await client.query(`explain ${statements.listQuarantine}`, ['job1', 'job1', '5', 20])
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('ledger_quarantined')
+    const filters = [
+      [null, null, null, null],
+      ['refused', -3_600_000, -1, '7'],
+    ]
+    for (const filter of filters) {
+      const params = ['job1', ...filter, 'job1', '5', 20]
+      const { rows } = await client.query(`explain ${statements.listQuarantine}`, params)
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+      expect(plan).toContain('ledger_quarantined')
+    }
   } finally {
     await client.end()
     await fresh.drop()
