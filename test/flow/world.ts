@@ -91,14 +91,14 @@ export async function openPglite(tables: string): Promise<PGlite> {
   return db
 }
 
-const own = `regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit, regrow.marks, regrow.heals`
+const own = `regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit, regrow.marks, regrow.heals, regrow.schedules, regrow.slots`
 
 /** Empties regrow's tables and those named; the store's clock is real again. */
 export async function reset(db: PGlite, ...tables: string[]): Promise<void> {
   await db.exec(`
     select set_config('sim.now', '', false);
     truncate ${[own, ...tables].join(', ')};
-    update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+    update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity', audit_at = '-infinity'`)
 }
 
 /** One history on a PGlite: apps that share a clock of its own, at 0 ms when it begins. */
