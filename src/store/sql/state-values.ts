@@ -65,7 +65,7 @@ function whole(words: readonly string[], base: string): Candidates | null {
   return { values: range, strangers: [low - 1, high + 1, low - 1_000, high + 1_000].map(String) }
 }
 
-/** The values that rows have, null among them. With an index it is stepped from value to value; without, all rows are read. */
+/** The values that rows have. With an index it is stepped from value to value; without, all rows are read. */
 async function presentValues(db: SqlDatabase, column: StateColumn, timeoutMs: number): Promise<StateValues> {
   const table = `${quoted(column.schema)}.${quoted(column.table)}`
   const name = quoted(column.column)
@@ -76,8 +76,7 @@ with recursive step as (
   union all
   select (select t.${name} from ${table} t where t.${name} > step.s order by 1 limit 1) from step where step.s is not null
 )
-select value from (select s::text as value from step where s is not null limit ${valuesMax + 1}) v
-union all (select null from ${table} t where t.${name} is null limit 1)`
+select s::text as value from step where s is not null limit ${valuesMax + 1}`
   const read = async (text: string) =>
     (await db.queryWithin(timeoutMs, text)).rows.map(({ value }) => value as string | null)
   const all = `(select ${name} as s from ${table})`
