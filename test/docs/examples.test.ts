@@ -14,6 +14,7 @@ const claims: Record<string, RegExp> = {
   batches: /^calls with the bad one had 16, .*1 keys; the other fifteen parcels are sent$/,
   timeouts: /^one failure for the timeout, none for the stop, and nothing is written twice$/,
   pausing: /^four mails, each sent once; none was tried while ann had paused them$/,
+  schedules: /^\d+ seconds: \d+ ran, [1-9]\d* were skipped while nobody worked, none is missing$/,
   redis: /^40 orders shipped, though the hints of most were deleted$/,
   deploying: /^50 orders mailed and invoiced once each, and the report built once$/,
 }

@@ -129,7 +129,7 @@ describe('every one of the sources is explained:', () => {
     expect(events.length).toBeGreaterThan(10)
     expect(events.filter((name) => !spansOf('docs/events.md').has(name))).toEqual([])
     const told = [...spansOf('docs/events.md')].filter((code) =>
-      /^(job|hint|queue|sweep|pause|heartbeat|ledger|worker|loop)\.[a-zA-Z]+$/.test(code),
+      /^(job|hint|queue|sweep|pause|heartbeat|ledger|slot|schedules?|worker|loop)\.[a-zA-Z]+$/.test(code),
     )
     expect(told.filter((name) => !events.includes(name))).toEqual([])
   })
