@@ -122,10 +122,12 @@ export const sameCondition = (one: string | null, other: string | null): boolean
   (one === null) === (other === null) && squeezed(one ?? '') === squeezed(other ?? '')
 
 const squeezed = (text: string) =>
-  text
-    .replace(new RegExp(`::${typeName}`, 'g'), '')
+  withoutCasts(text)
     .replaceAll(/[()\s"]/g, '')
     .toLowerCase()
+
+/** For names: `(kind)::text = 'a'::text` is `(kind) = 'a'`. */
+export const withoutCasts = (text: string): string => text.replace(casts, '')
 
 const bare = (identifier: string) =>
   identifier.startsWith('"') ? identifier.slice(1, -1).replaceAll('""', '"') : identifier

@@ -2,11 +2,8 @@
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
 import type { DoctorFinding } from './finding.ts'
-import { patienceMs, type Reads, smallRows, type TooMuch } from './reads.ts'
+import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './reads.ts'
 import { whys } from './why.ts'
-
-/** So many rows read for one page are bad, fewer are worth a change. */
-const badRows = 100_000
 
 /** What reads too much, and tables without statistics. */
 export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): DoctorFinding[] {
@@ -57,7 +54,7 @@ function ofScans(job: string, some: readonly TooMuch[]): DoctorFinding {
     : `${blocks}${cost.ms === null ? 'the planner says' : `${cost.ms} ms`}`
   const broken = advice.existing?.valid === false
   return {
-    level: gaveUp || scan.rows >= badRows || broken ? 'bad' : 'warn',
+    level: gaveUp || scan.rows >= manyRows || broken ? 'bad' : 'warn',
     code: broken ? 'index_invalid' : advice.statement ? 'index_missing' : 'reads_much',
     job,
     message: broken
@@ -77,7 +74,7 @@ function withIndex({ after, leftOut, statement }: TooMuch['advice']): string {
 }
 
 function withoutIndex({ existing, leftOut }: TooMuch['advice']): string {
-  if (existing)
+  if (existing && leftOut.length === 0)
     return `The index ${existing.name} is there, and the planner does not use it: analyze the table, and compare its condition with the query's.`
   const parts = leftOut.length > 0 ? ` Here they are: ${leftOut.join('; ')}.` : ''
   return `Write the conditions as comparisons of plain columns with fixed values, or give { page, isPending }.${parts}`

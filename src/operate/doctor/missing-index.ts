@@ -1,7 +1,7 @@
 // Which index would spare a pending query its reading. In: a scan that read far more than it brought, the table, and the key
 // columns. Out: the statement that makes the index, and what a page would read then. Pure but for one question to the planner.
 import type { IndexFacts, TableFacts, TableName } from '../../store/examiner.ts'
-import { conjuncts, joinedColumns, judge, mentioned, sameCondition } from './condition.ts'
+import { conjuncts, joinedColumns, judge, mentioned, sameCondition, withoutCasts } from './condition.ts'
 import type { Scan } from './scan.ts'
 
 /** What was read, and what for. */
@@ -124,7 +124,7 @@ function statement(
   columns: readonly string[],
   where: string | null,
 ): string {
-  const wish = [root.name, ...columns, ...(where === null ? [] : ['where', where])]
+  const wish = [root.name, ...columns, ...(where === null ? [] : ['where', withoutCasts(where)])]
     .join('_')
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')

@@ -69,6 +69,8 @@ export const patienceMs = 5_000
 const hopelessCost = 100_000_000
 /** Reading this many rows takes a few milliseconds: no index is worth its upkeep for less. */
 export const smallRows = 10_000
+/** Of a table that is only joined: below this the planner may well read all of it and be right. */
+export const manyRows = 100_000
 
 export async function readsOf(examiner: Examiner, source: Source, job: Job): Promise<Reads | null> {
   const { pageQuery, checkQuery, keysQuery, pageEnd } = source
@@ -163,8 +165,8 @@ async function blamed(
       const table = tables.find(({ schema, name }) => schema === scan.schema && name === scan.name)
       // Of one that was given up any condition on a large table may be the reason.
       const read = gaveUp && table && scan.conditions.length > 0 ? Math.max(scan.rows, table.rows) : scan.rows
-      if (!table || read < smallRows || read < timesTooMany * rows) continue
       const keys = origins.filter((each) => each.schema === scan.schema && each.name === scan.name)
+      if (!table || read < (keys.length > 0 ? smallRows : manyRows) || read < timesTooMany * rows) continue
       const columns = [...new Set(keys.map(({ column }) => column))]
       const waste: Waste = { scan: { ...scan, rows: read }, table, keys: columns, returned: rows, limit }
       const advice = await missingIndex(waste, (...args) => examiner.rowsWhere(...args))
