@@ -23,6 +23,16 @@ export interface Page {
   readonly rows: readonly PageRow[]
 }
 
+/** Why rows of a page may not be hinted, counted by the first reason that holds. */
+export interface HeldCounts {
+  readonly running: number
+  readonly quarantined: number
+  /** They failed, and wait for longer than the horizon. */
+  readonly backedOff: number
+  /** `run_at` lies beyond the horizon. */
+  readonly later: number
+}
+
 /** A key that is pending right now. */
 export interface PendingKey {
   readonly key: string
@@ -59,6 +69,8 @@ export interface Source {
   /** The statement of `check`, and one of all keys, as values: for who explains them. As `pageQuery`. */
   checkQuery?(keys: readonly string[]): Promise<SqlQuery>
   keysQuery?(): Promise<SqlQuery>
+  /** Why rows of that page are left out; for people. Missing as `pageQuery`. */
+  held?(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
   /** Why this key is not pending, as far as the query tells. Missing where only the source itself can read its rows. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import type { LongOptions } from '../base/progress.ts'
 import { type Random, spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
@@ -10,13 +11,14 @@ import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Fill, Push } from '../queue/push.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Source } from '../store/source.ts'
+import type { HeldCounts, Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
+import { dryRun } from './dry-run.ts'
 import { pass } from './pass.ts'
-import { horizonMs, pageRows, pageTimeoutMs } from './step.ts'
+import { pageTimeoutMs } from './step.ts'
 
 /** What to sweep. */
-export interface SweepOptions {
+export interface SweepOptions extends LongOptions {
   /** Names of jobs. Defaults to all that the app declares. */
   jobs?: readonly string[]
   /** Reads the pages and pushes nothing. Defaults to false. */
@@ -33,14 +35,20 @@ export interface SweepReport {
   readonly eligible: number
   /** Of these, keys that are running, quarantined, or wait for longer. */
   readonly held: number
-  /** New hints. Of a dry run: how many would be new at least, going by the number of hints in the queue now. */
+  /** Of a dry run: `held`, by why. Null: of a pass, or where only the source itself can read its rows. */
+  readonly heldBy: HeldCounts | null
+  /** Of a dry run: eligible keys that have a hint already. Null: of a pass, or the queue cannot tell. */
+  readonly hinted: number | null
+  /** New hints. Of a dry run: those that would be new; where `hinted` is null, at least, going by the number of hints. */
   readonly pushed: number
   /** The first keys that are eligible, five at most; of a dry run only. */
   readonly keys: readonly string[]
   /** Paused: its rows are counted, and nothing is hinted until it is resumed. */
   readonly paused: boolean
-  /** False: the queue was full; workers go on as it drains. */
+  /** False: the queue was full, or `signal` ended it; workers go on from there. */
   readonly finished: boolean
+  /** `signal` ended it before its end. */
+  readonly stopped: boolean
   /** Why the pass failed; null when it did not. */
   readonly error: string | null
   readonly tookMs: number
@@ -51,7 +59,7 @@ export interface OnDemandPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly store: Pick<Store, 'sweeps' | 'ledger' | 'pauses'>
-  readonly queue: Pick<Queue, 'count' | 'shared'>
+  readonly queue: Pick<Queue, 'count' | 'peek' | 'shared'>
   readonly push: Push
   readonly fill: Fill
   readonly source: (job: Job) => Source
@@ -70,46 +78,39 @@ export async function sweepOnDemand(ports: OnDemandPorts, options: SweepOptions 
   const pauses = new Set((await ports.store.pauses.list()).map(({ job }) => job))
   const reports: SweepReport[] = []
   for (const job of jobs) {
+    if (options.signal?.aborted) break
     const startedAt = ports.clock.now()
     const paused = pauses.has(job.name)
-    const found = await (options.dryRun ? look : passes)(ports, job, paused).catch((error: unknown) => ({
+    const found = await (options.dryRun ? look : passes)(ports, job, paused, options).catch((error: unknown) => ({
       ...nothing,
       error: storable(messageOf(error)),
     }))
     const tookMs = Math.round(ports.clock.now() - startedAt)
-    reports.push({ job: job.name, dryRun: options.dryRun ?? false, ...found, paused, tookMs })
+    const stopped = found.error === null && !found.finished && options.signal?.aborted === true
+    reports.push({ job: job.name, dryRun: options.dryRun ?? false, ...found, paused, stopped, tookMs })
   }
   return reports
 }
 
-type Found = Omit<SweepReport, 'job' | 'dryRun' | 'paused' | 'tookMs'>
+type Found = Omit<SweepReport, 'job' | 'dryRun' | 'paused' | 'stopped' | 'tookMs'>
 
-const nothing: Found = { seen: 0, eligible: 0, held: 0, pushed: 0, keys: [], finished: false, error: null }
-const keysShown = 5
+const nothing: Found = {
+  ...{ seen: 0, eligible: 0, held: 0, heldBy: null, hinted: null, pushed: 0, keys: [] },
+  ...{ finished: false, error: null },
+}
 
 /** Reads all pages; what a pass would clear or push stays as it is. */
-async function look({ source, queue }: OnDemandPorts, job: Job): Promise<Found> {
-  const count = { seen: 0, eligible: 0 }
-  const keys: string[] = []
-  for (let cursor: string | null = null; ; ) {
-    const page = await source(job).page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
-    count.seen += page.scanned
-    count.eligible += page.rows.length
-    keys.push(...page.rows.slice(0, keysShown - keys.length).map(({ key }) => key))
-    if (page.scanned < pageRows || page.last === null) break
-    cursor = page.last
-  }
-  const hints = (await queue.count([job.name])).get(job.name)
-  const pushed = Math.max(0, count.eligible - (hints ? hints.due + hints.delayed : 0))
-  return { ...nothing, ...count, held: count.seen - count.eligible, pushed, keys, finished: true }
+async function look({ source, queue }: OnDemandPorts, job: Job, paused: boolean, long: LongOptions): Promise<Found> {
+  return { ...nothing, ...(await dryRun({ source: source(job), queue }, job, paused, long)) }
 }
 
 /**
  * One whole pass, however many budgets it takes. By its turn if that can be got, so that cursor and counts are stored;
  * beside somebody else's pass otherwise: a hint pushed twice is one hint.
  */
-async function passes(ports: OnDemandPorts, job: Job, paused: boolean): Promise<Found> {
+async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: LongOptions): Promise<Found> {
   const { clock, random, events, queue, store } = ports
+  const { source, fill } = await counted(ports, job, long)
   const holder = random.hex(16)
   const startedAt = clock.now()
   await store.sweeps.declare([{ job: job.name, everyMs: job.sweepEveryMs }])
@@ -124,10 +125,10 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean): Promise<
       if (turn) await store.sweeps.advance(holder, turn, at)
       return true
     }
-    const signal = new AbortController().signal
+    const signal = long.signal ?? new AbortController().signal
     for (;;) {
       const part = await pass(
-        { ...ports, ledger: store.ledger, source: ports.source(job), advance },
+        { ...ports, ledger: store.ledger, source, fill, advance },
         job,
         { cursor, paused, rampedMs: null, epoch: null, brief: 'none' },
         signal,
@@ -153,4 +154,28 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean): Promise<
   }
   events.emit('sweep.passed', { job: job.name, ...total, finished, tookMs })
   return { ...nothing, ...total, eligible: total.seen - total.held, finished }
+}
+
+/** The source and the fill of a pass, with the rows that they read told to who waits. */
+async function counted({ source, fill }: OnDemandPorts, job: Job, { onProgress }: LongOptions) {
+  const plain = source(job)
+  if (!onProgress) return { source: plain, fill }
+  const total = await plain.estimate(pageTimeoutMs).catch(() => null)
+  let done = 0
+  const tell = (rows: number) => {
+    done += rows
+    onProgress({ what: job.name, done, total })
+  }
+  const page: Source['page'] = async (...args) => {
+    const read = await plain.page(...args)
+    tell(read.scanned)
+    return read
+  }
+  const telling: Fill = async (request) => {
+    const filled = await fill(request)
+    if (filled) tell(filled.scanned)
+    return filled
+  }
+  const wrapped = new Proxy(plain, { get: (target, name) => (name === 'page' ? page : Reflect.get(target, name)) })
+  return { source: wrapped, fill: telling }
 }

@@ -1,13 +1,15 @@
 // regrow sweep: whole passes of some jobs now, or what they would do.
 import { readable, type SweepReport } from '../../index.ts'
-import { appArgs, command, usage } from '../command.ts'
+import { appArgs, command, exitCodes, usage } from '../command.ts'
 import { withApp } from '../open.ts'
 import { brief, type Output, table, visible } from '../output.ts'
+import { showingProgress } from '../progress.ts'
 
 export const sweep = command({
   name: 'sweep',
   summary: 'Pushes the hints that are missing, now instead of at the next sweep',
-  about: 'Runs the pending queries of your app. --dry-run pushes nothing and changes nothing.',
+  about:
+    'Runs the pending queries of your app. --dry-run pushes nothing and changes nothing: it says what a pass would find, why\nrows are held, which hints are there already, and how long it takes.',
   args: {
     job: { type: 'positional', required: false, description: 'The job to sweep' },
     all: { type: 'boolean', description: 'Sweep every job of the app' },
@@ -16,7 +18,7 @@ export const sweep = command({
   },
   examples: [
     ['regrow sweep database.create', ''],
-    ['regrow sweep --all --dry-run', 'how much is pending, and what would be pushed'],
+    ['regrow sweep --all --dry-run', 'how much is pending, what holds it, and what would be pushed'],
   ],
   async run(args, cli) {
     const { job } = args
@@ -24,34 +26,55 @@ export const sweep = command({
     if (job !== undefined && args.all) throw usage(`Both "${job}" and --all were given`, 'Give one of them.')
     return withApp(args, cli, async ({ app }) => {
       const dryRun = args['dry-run'] === true
-      const reports = await app.sweep({ dryRun, ...(job === undefined ? {} : { jobs: [job] }) })
+      const choice = { dryRun, ...(job === undefined ? {} : { jobs: [job] }) }
+      const { value: reports, stopped } = await showingProgress(cli, (long) => app.sweep({ ...choice, ...long }))
       const { shared } = await app.queue()
-      cli.out.result({ sweeps: reports }, () => describe(reports, dryRun, cli.out.color))
+      cli.out.result({ sweeps: reports, stopped }, () => describe(reports, dryRun, stopped, cli.out.color))
       if (!dryRun && !shared)
         cli.out.note('The queue is in memory and ends with this process; the sweep is due again for the next worker.')
-      return reports.some(({ error }) => error !== null) ? 1 : 0
+      if (stopped) return exitCodes.stopped
+      return reports.some(({ error }) => error !== null) ? exitCodes.failed : exitCodes.fine
     })
   },
 })
 
-function describe(reports: readonly SweepReport[], dryRun: boolean, color: Output['color']): string {
-  if (reports.length === 0) return 'The app declares no jobs.'
-  const rows = reports.map(({ job, seen, eligible, held, pushed, tookMs }) => [
+function describe(reports: readonly SweepReport[], dryRun: boolean, stopped: boolean, color: Output['color']): string {
+  if (reports.length === 0) return stopped ? 'Stopped before the first page.' : 'The app declares no jobs.'
+  const rows = reports.map(({ job, seen, eligible, held, hinted, pushed, tookMs }) => [
     job,
     String(seen),
     String(eligible),
     String(held),
-    String(pushed),
+    // Without a look at single hints it is what the counts tell.
+    dryRun && hinted === null ? `${pushed}+` : String(pushed),
+    ...(dryRun ? [hinted === null ? '?' : String(hinted)] : []),
     readable(tookMs),
   ])
-  const headings = ['job', 'seen', 'eligible', 'held', dryRun ? 'would push' : 'pushed', 'took']
-  const notes = reports.flatMap(({ job, error, finished, paused, keys }) => [
-    ...(keys.length > 0 ? [`  ${job}: ${keys.map(visible).join(', ')}`] : []),
-    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${job}": `, ''), 200)}`]),
-    ...(error === null && !finished
-      ? [`${color.yellow('!')} ${job}: the queue is full; workers go on as it drains`]
-      : []),
-    ...(paused ? [`${color.yellow('!')} ${job} is paused: its hints start nothing`] : []),
-  ])
+  const headings = dryRun
+    ? ['job', 'seen', 'eligible', 'held', 'would push', 'hinted', 'took']
+    : ['job', 'seen', 'eligible', 'held', 'pushed', 'took']
+  const notes = reports.flatMap((report) => notesOf(report, color))
   return [table(color, headings, rows), ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')
+}
+
+function notesOf({ job, error, finished, stopped, paused, keys, heldBy, held }: SweepReport, color: Output['color']) {
+  const sign = color.yellow('!')
+  const reasons = heldBy
+    ? [
+        [heldBy.running, 'running'],
+        [heldBy.backedOff, 'backed off'],
+        [heldBy.quarantined, 'quarantined'],
+        [heldBy.later, 'with a run_at beyond the next sweep'],
+      ].flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]))
+    : []
+  return [
+    ...(keys.length > 0 ? [`  ${job}: ${keys.map(visible).join(', ')}`] : []),
+    ...(held > 0 && reasons.length > 0 ? [`  ${job}: held are ${reasons.join(', ')}`] : []),
+    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${job}": `, ''), 200)}`]),
+    ...(stopped ? [`${sign} ${job}: stopped before the end`] : []),
+    ...(error === null && !finished && !stopped
+      ? [`${sign} ${job}: the queue is full; workers go on as it drains`]
+      : []),
+    ...(paused ? [`${sign} ${job} is paused: nothing of it is hinted until it is resumed`] : []),
+  ]
 }

@@ -4,7 +4,7 @@ import type { Job } from '../../job/job.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
-import type { PendingKey, Source } from '../source.ts'
+import type { HeldCounts, PendingKey, Source } from '../source.ts'
 import { textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
@@ -104,6 +104,13 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     async keysQuery() {
       const [query, { keys }] = [read(), await shapeOf()]
       return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
+    },
+    async held(after, limit, horizonMs, timeoutMs) {
+      const { text, values } = await pageQuery(after, limit, horizonMs)
+      const { rows } = await named(
+        db.queryWithin(timeoutMs, heldText(text, values.length), [...values, job.name, horizonMs]),
+      )
+      return JSON.parse(rows[0]?.held as string) as HeldCounts
     },
     async check(keys) {
       const { text, values } = await checkQuery(keys)
@@ -231,6 +238,23 @@ select (select count(*) from rows)::int as scanned,
   (select json_agg(key order by place) from rows where eligible)::text as keys,
   (select json_agg(json_build_array(key, version, wait_ms, renewed)) from rows
     where eligible and (version is not null or wait_ms > 0 or renewed))::text as facts`
+
+/** Rows of a page that may not be hinted, by why. Only these are looked for in the ledger again. */
+const heldText = (rows: string, values: number) => `
+with rows as materialized (${rows}
+)
+select json_build_object(
+  'running', count(*) filter (where l.live), 'quarantined', count(*) filter (where l.aside),
+  'backedOff', count(*) filter (where l.waits),
+  'later', count(*) filter (where (l.live or l.aside or l.waits) is not true)
+)::text as held
+from rows r left join lateral (
+  select b.holder is not null as live, b.holder is null and b.state = 'quarantined' as aside,
+    b.holder is null and b.state <> 'quarantined' and not r.renewed
+      and b.retry_at > r.at + make_interval(secs => $${values + 2}::float8 / 1000) as waits
+  from regrow.ledger b where b.key = r.key and b.job = $${values + 1}::text offset 0
+) l on true
+where not r.eligible`
 
 /** Keys as the check reads them: an array of texts of the key's type, or rows of column texts as JSON. */
 const keyList = (job: Job, keys: readonly string[]) =>
