@@ -1,4 +1,5 @@
 // The public core of regrow.
+export type * from './app.ts'
 export type { OpenStore, QueueDriver, StoreDriver, StoreSurroundings } from './backends/driver.ts'
 export { type Clock, systemClock } from './base/clock.ts'
 export { type Duration, milliseconds, readable } from './base/duration.ts'
@@ -45,14 +46,7 @@ export { type Told, type WhyCommand, type WhyReason, whyReasons } from './operat
 export type { Why } from './operate/why/why.ts'
 export type * from './queue/hint.ts'
 export type * from './queue/queue.ts'
-export {
-  type App,
-  type AppOptions,
-  type DeclaredJob,
-  regrow,
-  type WorkerHandle,
-  type WorkOptions,
-} from './regrow.ts'
+export { regrow } from './regrow.ts'
 export type { ErrorGroup } from './store/census.ts'
 export type { StateValues, TrialRow } from './store/coverage.ts'
 export type * from './store/executor.ts'

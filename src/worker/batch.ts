@@ -31,6 +31,17 @@ export interface Ready extends Taken {
   readonly input: string | null
 }
 
+/** What the check found of a batch. */
+export interface CheckedBatch {
+  readonly ready: Ready[]
+  /** Taken, but not to be started: released by the caller. */
+  readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
+  /** Refused for what the old version did, but the source shows another version: new work. */
+  readonly renewed: { key: string; version: string }[]
+  /** Keys whose very check fails; the error is theirs. */
+  readonly broken: { entry: Ready; error: unknown }[]
+}
+
 /** A run that is over. */
 export interface Ended {
   readonly entry: Ready

@@ -1,6 +1,6 @@
 // Upper arrow, between check and run, for slots of schedules only: what may start by its row may still be overlapped, missed, or
 // edited. In: a checked batch. Out: the same, without what does not begin.
-import type { CheckedBatch } from './check.ts'
+import type { CheckedBatch } from './batch.ts'
 
 /** Asks what becomes of slots, by key; where it answers `begins`, the next slot of that schedule is made. */
 export type BeginSlots = (

@@ -1,17 +1,7 @@
 // Upper arrow, step check: claims in; what may start, and why the rest may not, out.
 // S2: its statement begins after the take returned: in one snapshot with it, work that just finished would be granted.
 import type { Source } from '../store/source.ts'
-import type { Ready, Refused, Taken } from './batch.ts'
-
-export interface CheckedBatch {
-  readonly ready: Ready[]
-  /** Taken, but not to be started: released by the caller. */
-  readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
-  /** Refused for what the old version did, but the source shows another version: new work. */
-  readonly renewed: { key: string; version: string }[]
-  /** Keys whose very check fails; the error is theirs. */
-  readonly broken: { entry: Ready; error: unknown }[]
-}
+import type { CheckedBatch, Ready, Refused, Taken } from './batch.ts'
 
 export async function check(
   source: Source,

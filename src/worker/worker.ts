@@ -1,32 +1,25 @@
 // The upper arrow: pop → take → check → run → settle, in batches. This file alone knows the order of the stages.
 import { Batcher } from '../base/batcher.ts'
-import type { Clock } from '../base/clock.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import type { Events } from '../base/events.ts'
 import type { LoopSpec } from '../base/loop.ts'
-import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
-import type { EventMap } from '../job/event-map.ts'
 import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
-import { isOwn, type Job } from '../job/job.ts'
+import { isOwn } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import type { Push } from '../queue/push.ts'
-import type { PopQueue } from '../queue/queue.ts'
 import { isPassing } from '../store/guarded.ts'
-import type { Source } from '../store/source.ts'
-import type { Store } from '../store/store.ts'
 import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
-import { type BeginSlots, begun } from './begin.ts'
+import { begun } from './begin.ts'
 import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
 import { type GiveBackPorts, giveBack, release } from './give-back.ts'
 import { Intake } from './intake.ts'
 import { LookAgain } from './look-again.ts'
+import type { WorkerOptions, WorkerPorts } from './ports.ts'
 import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
@@ -35,28 +28,6 @@ import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
 import { take } from './take.ts'
 import { transacts } from './transact.ts'
-
-export interface WorkerPorts {
-  readonly clock: Clock
-  readonly random: Random
-  readonly events: Events<EventMap>
-  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'transaction'>
-  readonly source: (job: Job) => Source
-  readonly queue: PopQueue
-  readonly push: Push
-  /** Asked before slots of schedules start. */
-  readonly begin: BeginSlots
-}
-
-export interface WorkerOptions {
-  readonly handlers: readonly Handler[]
-  readonly concurrency: number
-  readonly leaseMs: number
-  readonly host: string
-  readonly pid: number
-  /** Called when the store knows of this worker. */
-  readonly registered: () => void
-}
 
 /** Keys per settle statement at most. */
 const settleMax = 500

@@ -23,8 +23,9 @@ const ROOMS: Record<string, readonly string[]> = {
   'store/sql': ['base', 'job', 'store'],
   queue: ['base', 'job'],
   ...Object.fromEntries(STEPS.map((step) => [step, CORE])),
-  'regrow.ts': [...CORE, ...STEPS, 'backends'],
-  'index.ts': [...CORE, ...STEPS, 'backends', 'regrow.ts'],
+  'app.ts': [...CORE, ...STEPS, 'backends'],
+  'regrow.ts': [...CORE, ...STEPS, 'backends', 'app.ts'],
+  'index.ts': [...CORE, ...STEPS, 'backends', 'app.ts', 'regrow.ts'],
   // backends/driver.ts is the port that every backend fills; the folders beside it are the backends.
   backends: [...CORE, 'backends'],
   'backends/postgres': [...CORE, 'backends', 'store/sql'],

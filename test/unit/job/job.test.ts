@@ -155,7 +155,7 @@ test('all mistakes of all jobs are told in one error', () => {
         'regrow found 5 mistakes:',
         '  - job "one": unknown option "timeuot"; did you mean "timeout"?',
         `  - job "one": \`key\` is "number"; expected 'text', 'int', 'bigint', 'uuid', or an object of these`,
-        '  - job "two": `pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row)',
+        '  - job "two": `pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row; or `schedule`, for what recurs)',
         '  - job "three": declared twice; a name is the identity of one kind of work',
         '  - regrow(): unknown option "stor"; did you mean "store"?',
         '  → Mend them and start again.',
