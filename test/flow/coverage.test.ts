@@ -75,6 +75,9 @@ test('a state that was added to an enum without a job is found, with the rows th
     `bad state_unclaimed: app.databases.state: 'archiving' is neither terminal nor claimed by any job; 7 rows (1, 2, 3, 4, 5, …)`,
   ])
   expect(report.covered).toBe(false)
+  const doctor = await app.doctor()
+  expect(doctor.healthy).toBe(false)
+  expect(doctor.findings).toContainEqual(report.findings[0])
   expect(report.columns[0]).toMatchObject({ table: 'app.databases', column: 'state', from: 'enum', bounded: null })
 })
 
