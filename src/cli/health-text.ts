@@ -8,13 +8,9 @@ const usualWidth = 100
 const healsShown = 3
 
 /** Everything, as tables that fit into `width`. */
-export function healthText(
-  { at, jobs, workers, queue, findings, heals }: Health,
-  store: string,
-  color: Output['color'],
-  width = usualWidth,
-): string {
-  const head = `store ${store}, queue ${queue.name}${queue.down ? ', which does not answer' : ''}`
+export function healthText(health: Health, store: string, color: Output['color'], width = usualWidth): string {
+  const { at, jobs, workers, findings, heals } = health
+  const head = healthHead(health, store)
   const none = jobs.length === 0
   return [
     none ? `${head}\nNo job yet: none was declared, enqueued or worked on.` : head,
@@ -26,6 +22,10 @@ export function healthText(
   ].join('\n\n')
 }
 
+/** Where all this is. */
+export const healthHead = ({ queue }: Health, store: string) =>
+  `store ${store}, queue ${queue.name}${queue.down ? ', which does not answer' : ''}`
+
 /** What is wrong and nothing else. */
 export function checkText({ healthy, findings, jobs, workers }: Health, store: string, color: Output['color']): string {
   const bad = findings.filter(({ level }) => level === 'bad').length
@@ -35,15 +35,16 @@ export function checkText({ healthy, findings, jobs, workers }: Health, store: s
   return findings.length === 0 ? head : `${head}\n${findingsText(findings, color)}`
 }
 
+/** A line each, without what to do. */
+export const findingMessages = (findings: readonly Finding[], color: Output['color']) =>
+  findings.map(({ level, message }) => `${level === 'bad' ? color.red('!!') : color.yellow('! ')} ${visible(message)}`)
+
 const findingsText = (findings: readonly Finding[], color: Output['color']) =>
-  findings
-    .map(({ level, message, hint }) => {
-      const sign = level === 'bad' ? color.red('!!') : color.yellow('! ')
-      return `${sign} ${visible(message)}\n   ${color.dim(`→ ${visible(hint)}`)}`
-    })
+  findingMessages(findings, color)
+    .map((line, i) => `${line}\n   ${color.dim(`→ ${visible(findings[i]?.hint ?? '')}`)}`)
     .join('\n')
 
-function jobsTable(jobs: readonly JobHealth[], color: Output['color'], width: number): string {
+export function jobsTable(jobs: readonly JobHealth[], color: Output['color'], width: number): string {
   const column = (heading: string, cell: (job: JobHealth) => string, rank = 0): Column => ({
     heading,
     cells: jobs.map(cell),
@@ -99,7 +100,7 @@ function sweepsTable(all: readonly JobHealth[], at: Date, color: Output['color']
   )
 }
 
-function workersTable(workers: readonly WorkerRow[], at: Date, color: Output['color'], width: number): string {
+export function workersTable(workers: readonly WorkerRow[], at: Date, color: Output['color'], width: number): string {
   const column = (heading: string, cell: (worker: WorkerRow) => string, rank = 0): Column => ({
     heading,
     cells: workers.map(cell),

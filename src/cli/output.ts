@@ -35,6 +35,22 @@ export function brief(text: string | null, most = 80): string {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line
 }
 
+/** A line of at most `most` characters; what colours it takes no room, and is ended. */
+export function cut(line: string, most: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  const parts = line.split(/(\u001b\[[\d;]*m)/)
+  const length = parts.reduce((sum, part, i) => sum + (i % 2 === 0 ? part.length : 0), 0)
+  if (length <= most) return line
+  let left = most - 1
+  const kept = parts.map((part, i) => {
+    if (i % 2 === 1) return part
+    const some = part.slice(0, left)
+    left -= some.length
+    return some
+  })
+  return `${kept.join('')}…`
+}
+
 /** Columns under their headings; what is all numbers stands to the right. */
 export function table(
   color: Output['color'],

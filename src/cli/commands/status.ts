@@ -6,7 +6,8 @@ import { appArgs, type Cli, command, exitCodes, storeArgs, usage } from '../comm
 import { failureOf } from '../failure.ts'
 import { checkText, healthText } from '../health-text.ts'
 import { type Opened, withStore } from '../open.ts'
-import { visible } from '../output.ts'
+import { cut, visible } from '../output.ts'
+import { type Screen, watchText } from '../watch-text.ts'
 
 /** It reads the ledger whole: more often is a load of its own. */
 const everyMinMs = 200
@@ -34,10 +35,10 @@ export const status = command({
       throw usage('--every was given without --watch', 'It says how often --watch looks: add --watch, or leave it out.')
     const everyMs = milliseconds(args.every ?? '2s', '--every')
     if (everyMs < everyMinMs) throw usage(`--every is "${args.every}"`, `Give ${everyMinMs}ms or more.`)
-    return withStore(args, cli, (opened) => {
-      const view = args.check ? checked : whole
-      return args.watch ? watch(opened, cli, everyMs, view) : once(opened, cli, view)
-    })
+    const check = args.check === true
+    return withStore(args, cli, (opened) =>
+      args.watch ? watch(opened, cli, everyMs, watched(check)) : once(opened, cli, check ? checked : whole),
+    )
   },
 })
 
@@ -53,6 +54,16 @@ const checked: View = (health, from, { out }) => ({
   text: () => checkText(health, from, out.color),
   code: health.healthy ? exitCodes.fine : exitCodes.failed,
 })
+
+/** On a terminal what fits it; elsewhere everything, under the time. */
+const watched =
+  (check: boolean): View =>
+  (health, from, cli) => {
+    const { text, code } = (check ? checked : whole)(health, from, cli)
+    const screen = check ? undefined : cli.around.screen()
+    const timed = () => `${health.at.toISOString()}\n${text()}`
+    return { text: screen ? () => watchText(health, from, cli.out.color, screen) : timed, code }
+  }
 
 async function once({ app, from }: Opened, cli: Cli, view: View): Promise<number> {
   const health = await app.health()
@@ -84,7 +95,7 @@ async function watch({ app, from }: Opened, cli: Cli, everyMs: number, view: Vie
     } else {
       const shown = view(seen, from, cli)
       code = shown.code
-      draw(cli, { store: from, ...seen }, out.json ? '' : `${seen.at.toISOString()}\n${shown.text()}`)
+      draw(cli, { store: from, ...seen }, out.json ? '' : shown.text())
     }
     await Promise.race([around.sleep(everyMs), stopped])
   }
@@ -95,12 +106,15 @@ async function watch({ app, from }: Opened, cli: Cli, everyMs: number, view: Vie
 function draw({ around, out }: Cli, document: object, text: string): void {
   const screen = around.screen()
   if (out.json) around.write(`${JSON.stringify(document)}\n`)
-  else around.write(screen ? overdrawn(text, screen.rows) : `${text}\n\n`)
+  else around.write(screen ? overdrawn(text, screen) : `${text}\n\n`)
 }
 
-/** From the top left corner; each line, and what is below, is cleared as it is written: nothing flickers. */
-function overdrawn(text: string, rows: number): string {
+/**
+ * From the top left corner, in one write; each line, and what is below, is cleared as it is written: nothing flickers. A line
+ * that is too long would wrap, and push the first ones out.
+ */
+function overdrawn(text: string, { columns, rows }: Screen): string {
   const lines = text.split('\n')
   const fitting = lines.length < rows ? lines : [...lines.slice(0, rows - 2), '…']
-  return `\u001b[H${fitting.map((line) => `${line}\u001b[K\n`).join('')}\u001b[J`
+  return `\u001b[H${fitting.map((line) => `${cut(line, columns)}\u001b[K\n`).join('')}\u001b[J`
 }
