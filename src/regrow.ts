@@ -114,6 +114,7 @@ export function compose<Tx = Transaction>(
       ...shared,
       store,
       inspector: store.inspector,
+      timetable: store.timetable,
       explainer: store.explainer,
       census: store.census,
       sweeps: store.sweeps,

@@ -2,6 +2,7 @@
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/inspector.ts'
+import type { StaleSchedule } from '../store/timetable.ts'
 import type { JobStatus, Status } from './status.ts'
 
 /** What was found. Stable words: alerts may be hung on them. */
@@ -21,6 +22,8 @@ export type FindingCode =
   | 'no_progress'
   | 'slots_stuck'
   | 'waiting_long'
+  | 'schedule_late'
+  | 'schedule_absent'
 
 /** Something that a person should know of. */
 export interface Finding {
@@ -39,6 +42,8 @@ export interface Finding {
 export interface State extends Status {
   /** The last losses of the queue, newest first. */
   readonly heals: readonly HealRow[]
+  /** Schedules that should run and do not. */
+  readonly stale: readonly StaleSchedule[]
   readonly leaseMs: number
 }
 
@@ -69,6 +74,7 @@ export function findings(state: State): Finding[] {
     ...ofQueue(state),
     ...ofHeals(state),
     ...state.jobs.flatMap((job) => ofJob(job, state)),
+    ...state.stale.map((schedule) => ofSchedule(schedule, state.at)),
     ...state.workers.flatMap(ofWorker),
   ]
   return [...found.filter(({ level }) => level === 'bad'), ...found.filter(({ level }) => level === 'warn')]
@@ -238,6 +244,27 @@ const waiting: Judge = ({ job, sweep, pause }) => {
   const message = `${job}: a pending row has waited for ${readable(waitedMs)} at least${full}`
   const hint = 'More comes than is done, or what waits keeps failing: start more workers, or look at what is retrying.'
   return [{ level: 'warn', code: 'waiting_long', job, message, hint }]
+}
+
+function ofSchedule({ name, job, why, since, endsAt }: StaleSchedule, at: Date): Finding {
+  if (why === 'absent') {
+    const end = endsAt ? `, and ends in ${readable(Math.max(0, -age(endsAt, at)))} if that stays so` : ''
+    return {
+      level: 'warn',
+      code: 'schedule_absent',
+      job,
+      message: `The schedule ${name} makes no new slots: no live worker has its job${end}`,
+      hint: `Start a worker that has it, or end it: regrow schedules end ${name}.`,
+    }
+  }
+  const what = why === 'late' ? `its slot was due ${ago(since, at)}` : `no slot waits, the last was ${ago(since, at)}`
+  return {
+    level: 'bad',
+    code: 'schedule_late',
+    job,
+    message: `The schedule ${name} stands still: ${what}`,
+    hint: `regrow schedules show ${name} tells its slots; are its workers full, or do their logs have loop.failed of "schedules"?`,
+  }
 }
 
 function ofWorker({ host, pid, stuck }: WorkerRow): Finding[] {

@@ -1,6 +1,7 @@
 // A person called, or a monitor: is everything well? Built on `status`; runs no query of the user's. What is unhealthy is
 // decided in findings.ts alone.
 import type { HealRow, Inspector } from '../store/inspector.ts'
+import type { Timetable } from '../store/timetable.ts'
 import { type Drift, drift } from './drift.ts'
 import { type Finding, findings } from './findings.ts'
 import { type JobStatus, type Status, type StatusPorts, status } from './status.ts'
@@ -22,15 +23,23 @@ export interface Health extends Status {
 }
 
 export interface HealthPorts extends StatusPorts {
+  readonly timetable: Pick<Timetable, 'stale'>
   readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'heals'>
 }
 
 const healsShown = 10
+/** More of them have one reason. */
+const staleShown = 20
 
 /** Rejects when the store does not answer: then nobody can say that all is well. */
 export async function health(ports: HealthPorts): Promise<Health> {
-  const [found, heals] = await Promise.all([status(ports), ports.inspector.heals(healsShown)])
-  const list = findings({ ...found, heals, leaseMs: ports.leaseMs })
+  const { inspector, timetable, leaseMs } = ports
+  const [found, heals, stale] = await Promise.all([
+    status(ports),
+    inspector.heals(healsShown),
+    timetable.stale(staleShown, leaseMs),
+  ])
+  const list = findings({ ...found, heals, stale, leaseMs })
   return {
     healthy: list.every(({ level }) => level !== 'bad'),
     ...found,

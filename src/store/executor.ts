@@ -30,11 +30,17 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
     timeoutMs: number,
     text: string,
     params?: readonly SqlValue[],
+    options?: WithinOptions,
   ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
   /** Hands out one transaction in two forms: `tx` for regrow's statements, and `own`, the client's, for the user's. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** What is to be known of its connections; missing where there is nothing to know. */
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
+}
+
+export interface WithinOptions {
+  /** Fails where row security would hide rows from this user, instead of hiding them. Defaults to false. */
+  readonly everyRow?: boolean
 }
 
 export interface TransactionOptions {

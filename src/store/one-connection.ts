@@ -48,9 +48,9 @@ export function oneConnection<Tx>(connection: object, db: SqlDatabase<Tx>): SqlD
       refuse()
       return db.queryTheirs(text, params)
     },
-    queryWithin: async (timeoutMs, text, params) => {
+    queryWithin: async (timeoutMs, text, params, options) => {
       refuse()
-      return db.queryWithin(timeoutMs, text, params)
+      return db.queryWithin(timeoutMs, text, params, options)
     },
     transaction: oneTransaction(connection, db.transaction, refuse),
   }

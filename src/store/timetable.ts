@@ -35,6 +35,17 @@ export interface TimetableSlot {
   readonly endedAt: Date | null
 }
 
+/** A schedule that should run and does not. */
+export interface StaleSchedule {
+  readonly name: string
+  readonly job: string
+  /** Its slot is long due, it has none that waits, or no live worker has its job. */
+  readonly why: 'late' | 'missing' | 'absent'
+  readonly since: Date
+  /** When it ends if nobody declares it until then; null: it does not. */
+  readonly endsAt: Date | null
+}
+
 export interface Timetable {
   /** The next schedules by name, ended ones too; and the store's time. */
   list(
@@ -44,6 +55,8 @@ export interface Timetable {
   find(name: string, leaseMs: number): Promise<TimetableRow | null>
   /** Slots of a schedule, newest first. */
   slots(name: string, limit: number): Promise<TimetableSlot[]>
+  /** Schedules that should run and do not, the oldest first. */
+  stale(limit: number, leaseMs: number): Promise<StaleSchedule[]>
   /** False: there is no such schedule, or it has ended. */
   pause(name: string, reason: string, author: string): Promise<boolean>
   /** Slots whose instant passed meanwhile are skipped. One that a person ended begins again. False: there is no such schedule. */

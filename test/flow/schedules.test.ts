@@ -412,6 +412,22 @@ test('a run beside the schedule is a slot of its own', async () => {
   expect((await history()).map((line) => line.split(' ').slice(2).join(' '))).toEqual(['ran', 'waiting'])
 })
 
+test('a schedule that stands still is a finding, and so is one that nobody has', async () => {
+  const queue = world.queue()
+  const { app } = ticking({ every: '1m' }, undefined, queue)
+  const worker = await world.work(app)
+  const codes = async () => (await world.over(app.health())).findings.map(({ level, code }) => `${level} ${code}`)
+  expect(await codes()).toEqual([])
+  await world.query(`update regrow.slots set due_at = due_at - interval '5 minutes' where state = 'waiting'`)
+  // Its hint is for later: until the audit looks, it only stands there.
+  expect(await codes()).toContain('bad schedule_late')
+  await world.over(app.schedules.pause('tick', { reason: 'on purpose' }))
+  expect(await codes()).toEqual([])
+  await world.over(app.schedules.resume('tick'))
+  await stop(worker)
+  expect(await codes()).toContain('warn schedule_absent')
+})
+
 describe('a schedule that is made at run time', () => {
   test('hands an input over at each of its instants, once', async () => {
     const { app } = world.app()

@@ -60,6 +60,10 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   no_progress: 'The same row runs again and again, and each run looks like a success.',
   slots_stuck: 'The process does less than it could, and at half of its slots asks to be started anew.',
   waiting_long: 'More comes than is done.',
+  schedule_absent: 'No live worker declares it: it makes no new slots, and nobody runs what it was meant to.',
+  schedule_late: 'A slot that nobody starts is work that was promised for a time, and did not happen.',
+  schedule_late: 'What recurs is missed most quietly: nobody waits for it.',
+  schedule_absent: 'Its instants pass, and what becomes of them is decided when somebody has it again.',
 }
 
 export type DoctorCode = keyof typeof own | FindingCode

@@ -18,7 +18,10 @@ put as (
   from given g cross join env order by g.name collate "C"
   on conflict (name) do update set job = excluded.job, lane = excluded.lane, cron = excluded.cron, every_ms = excluded.every_ms,
     tz = excluded.tz, start_at = excluded.start_at, end_at = excluded.end_at, missed = excluded.missed, overlap = excluded.overlap,
-    jitter_ms = excluded.jitter_ms, key = excluded.key, input = excluded.input, from_at = excluded.from_at,
+    jitter_ms = excluded.jitter_ms, key = excluded.key, input = excluded.input,
+    -- With the same pattern, instants that passed before the edit are still its own, and are caught up (S9).
+    from_at = case when s.ended_at is null and (s.cron, s.every_ms, s.tz, s.start_at, s.end_at) is not distinct from
+      (excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at) then s.from_at else excluded.from_at end,
     seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
   where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
     and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)

@@ -1,10 +1,10 @@
 // Asks Postgres what the pending query returns, once per job and process, and refuses what would give wrong answers.
 
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
 import type { ScalarKey } from '../../job/key.ts'
 import type { SqlQuery } from '../../job/pending.ts'
-import type { SqlDatabase, SqlField } from '../executor.ts'
+import { type SqlDatabase, type SqlField, sqlState } from '../executor.ts'
 
 /** Quoted key columns in key order, and which of the optional columns there are. */
 export interface QueryShape {
@@ -44,7 +44,7 @@ const typeName = (oid: number) => typeNames[oid] ?? `type number ${oid}`
 const timeoutMs = 10_000
 
 export async function describeQuery(db: SqlDatabase, job: Job, query: SqlQuery): Promise<QueryShape> {
-  const { fields } = await db.queryWithin(timeoutMs, `select * from (\n${query.text}\n) q limit 0`, query.values)
+  const { fields } = await everyRow(db, job, { ...query, text: `select * from (\n${query.text}\n) q limit 0` })
   const shape = shapeOf(job, fields ?? assumed(job))
   await refuseWrongPlans(db, job, query, shape)
   return shape
@@ -107,8 +107,6 @@ interface Plan {
   readonly 'Node Type': string
   readonly 'Parent Relationship'?: string
   readonly Alias?: string
-  readonly Schema?: string
-  readonly 'Relation Name'?: string
   readonly Output?: readonly string[]
   readonly Plans?: readonly Plan[]
 }
@@ -159,27 +157,26 @@ async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shap
       'the key comes from a WITH that is used twice or is MATERIALIZED, so asking for one key reads all of it',
       'Write it as a subquery, or give { page, isPending }.',
     )
-  await refuseRowSecurity(db, job, everyNode(plan))
 }
 
-/** Row security whose setting a worker does not have gives zero rows, and that looks healthy. */
-async function refuseRowSecurity(db: SqlDatabase, job: Job, nodes: readonly Plan[]): Promise<void> {
-  const tables = nodes.flatMap(({ Schema, 'Relation Name': name }) =>
-    Schema && name ? [{ schema: Schema, name }] : [],
-  )
-  const { rows } = await db.queryWithin(
-    timeoutMs,
-    `select c.relname as name from jsonb_to_recordset($1::text::jsonb) as t(schema text, name text)
-     join pg_namespace n on n.nspname = t.schema join pg_class c on c.relnamespace = n.oid and c.relname = t.name
-     where row_security_active(c.oid)`,
-    [JSON.stringify(tables)],
-  )
-  if (rows.length > 0)
+/**
+ * Row security whose setting a worker does not have gives zero rows, and that looks healthy. The server is asked to fail
+ * instead: a plan does not show it, since a table of which nothing may be seen is not even in it.
+ */
+async function everyRow(db: SqlDatabase, job: Job, { text, values }: SqlQuery) {
+  try {
+    return await db.queryWithin(timeoutMs, text, values, { everyRow: true })
+  } catch (error) {
+    if (sqlState(error) !== '42501') throw error
+    // Who may not read the table at all fails here as well, with the server's own words.
+    await db.queryWithin(timeoutMs, text, values)
+    const [, table = 'a table'] = /"(.+)"/.exec(messageOf(error)) ?? []
     throw refusal(
       job,
-      `row security of "${rows[0]?.name}" holds for this user, so rows may be hidden without an error`,
+      `row security of "${table}" holds for this user, so rows may be hidden without an error`,
       'Let regrow connect as the owner of the table or as a role with BYPASSRLS, or give { page, isPending }.',
     )
+  }
 }
 
 /** The nodes that produce the query's own rows, subqueries of conditions left out. */
@@ -196,8 +193,6 @@ function passedThrough(plan: Plan): Plan[] {
   const joins = below.length > 1 && !plan['Node Type'].endsWith('Append')
   return [plan, ...(joins ? [] : below.flatMap(passedThrough))]
 }
-
-const everyNode = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(everyNode)]
 
 const list = (fields: readonly SqlField[]) => fields.map(({ name }) => `"${name}"`).join(', ') || 'no column'
 

@@ -207,7 +207,9 @@ put as (
   from given g cross join env order by g.name collate "C"
   on conflict (name) do update set job = excluded.job, lane = excluded.lane, cron = excluded.cron, every_ms = excluded.every_ms,
     tz = excluded.tz, start_at = excluded.start_at, end_at = excluded.end_at, missed = excluded.missed, overlap = excluded.overlap,
-    jitter_ms = excluded.jitter_ms, key = excluded.key, input = excluded.input, from_at = excluded.from_at,
+    jitter_ms = excluded.jitter_ms, key = excluded.key, input = excluded.input,
+    from_at = case when s.ended_at is null and (s.cron, s.every_ms, s.tz, s.start_at, s.end_at) is not distinct from
+      (excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at) then s.from_at else excluded.from_at end,
     seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
   where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
     and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)
@@ -1031,6 +1033,39 @@ from regrow.ledger l
 left join regrow.intents n on n.job = l.job
   and n.id = case when l.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then l.key::uuid end
 where l.key = $2::text and l.job = $1::text and l.state = 'quarantined'`,
+  staleSchedules: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
+),
+live as materialized (
+  select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
+  where w.beat_at > env.at - env.lease
+)
+select s.name, s.job, f.why, (extract(epoch from f.since) * 1000)::float8 as since_ms,
+  case when s.declared and f.why = 'absent' then (extract(epoch from s.seen_at + interval '7 days') * 1000)::float8 end as ends_ms
+from regrow.schedules s cross join env left join lateral (
+  select o.due_at from regrow.slots o
+  where o.schedule = s.name and o.state in ('waiting', 'held') and o.begun_at is null order by o.slot limit 1
+) n on true
+cross join lateral (
+  select case
+      when not case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end then 'absent'
+      when n.due_at is null then 'missing'
+      else 'late'
+    end as why,
+    coalesce(n.due_at, s.last_slot, s.from_at) as since
+) f
+where s.ended_at is null and s.paused_at is null
+  and not exists (select 1 from regrow.pauses p where p.job = s.job and (p.until is null or p.until > env.at))
+  and case f.why
+    when 'absent' then true
+    when 'missing' then greatest(s.last_slot, s.from_at) < env.at - interval '2 minutes' and (s.end_at is null or s.end_at > env.at)
+    else f.since < env.at - interval '2 minutes'
+  end
+  and (f.why = 'absent' or not exists (
+    select 1 from regrow.slots o join regrow.ledger l on l.key = o.key and l.job = o.lane and l.holder is not null
+    where o.schedule = s.name and o.state = 'waiting' and o.begun_at is not null
+  ))
+order by f.since limit $2::int`,
   stall: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error, updated_at)
 select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error, regrow.clock()
 from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, version text,

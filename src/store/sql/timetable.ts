@@ -1,7 +1,7 @@
 // What people see of schedules and do with them, in SQL.
 import type { Row, SqlDatabase } from '../executor.ts'
 import type { ScheduleSpec } from '../schedules.ts'
-import type { Timetable, TimetableRow, TimetableSlot } from '../timetable.ts'
+import type { StaleSchedule, Timetable, TimetableRow, TimetableSlot } from '../timetable.ts'
 import type { Statements } from './schema.ts'
 
 /** `available`: false on a schema that is older than schedules; there are none. */
@@ -22,6 +22,17 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
     async slots(name, limit) {
       if (!available()) return []
       return (await db.query(texts().listSlots, [name, limit])).rows.map(slotOf)
+    },
+    async stale(limit, leaseMs) {
+      if (!available()) return []
+      const { rows } = await db.query(texts().staleSchedules, [leaseMs, limit])
+      return rows.map((row) => ({
+        name: row.name as string,
+        job: row.job as string,
+        why: row.why as StaleSchedule['why'],
+        since: date(row.since_ms) as Date,
+        endsAt: date(row.ends_ms),
+      }))
     },
     pause: (name, reason, author) => acted(texts().pauseSchedule, [name, reason, author]),
     resume: (name, author) => acted(texts().resumeSchedule, [name, author]),

@@ -20,6 +20,7 @@ export function simTimetable(schema: Schema): Timetable {
     list: nobodyAsks,
     find: nobodyAsks,
     slots: nobodyAsks,
+    stale: nobodyAsks,
     pause: (name, reason, author) =>
       engine.autocommit('timetable.pause', function* (session) {
         const row = yield* session.hold(schedules, name, stands)

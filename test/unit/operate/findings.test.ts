@@ -86,6 +86,7 @@ const state = (one: Partial<JobStatus> = {}, more: Partial<State> = {}): State =
   jobs: [job(one)],
   workers: [worker()],
   heals: [],
+  stale: [],
   leaseMs: 15 * second,
   ...more,
 })
@@ -262,6 +263,23 @@ describe('the oldest pending row', () => {
   test('is not made older by a sweep that is rare: what it saw may be done since', () => {
     const rare = sweep({ everyMs: 2 * hour, lastSuccessAt: ago(100 * minute), oldestAt: ago(101 * minute) })
     expect(found(state({ sweep: rare }))).toEqual([])
+  })
+})
+
+describe('a schedule', () => {
+  const stale = (why: 'late' | 'missing' | 'absent', more = {}) =>
+    state({}, { stale: [{ name: 'report', job: 'report', why, since: ago(5 * minute), endsAt: null, ...more }] })
+
+  test('that stands still is bad: its slot is long due, or none waits', () => {
+    expect(found(stale('late'))).toEqual(['bad schedule_late'])
+    expect(found(stale('missing'))).toEqual(['bad schedule_late'])
+    expect(theOne(stale('late'), 'schedule_late').message).toContain('due 5m ago')
+  })
+
+  test('that no live worker has says when it ends by that', () => {
+    const absent = stale('absent', { endsAt: new Date(at.getTime() + 6 * 24 * hour) })
+    expect(found(absent)).toEqual(['warn schedule_absent'])
+    expect(theOne(absent, 'schedule_absent').message).toContain('ends in 6d')
   })
 })
 
