@@ -3,13 +3,13 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
-import { type App, type DoctorReport, type KeyShape, regrow, sql } from '../../src/index.ts'
+import { type App, type DoctorReport, regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 interface Case {
   readonly name: string
   readonly tables: string
-  readonly key: KeyShape
+  readonly key: string | Record<string, string>
   readonly pending: { text: string; values: never[] }
   /** The statements to be named, and what is said of what they leave out. */
   readonly fix: readonly string[]

@@ -2,7 +2,7 @@
 // Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
 import { RegrowError } from '../../base/errors.ts'
 import { limited } from '../../base/limited.ts'
-import type { ConnectionFacts, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
+import type { ConnectionFacts, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
@@ -126,8 +126,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
     ...statements(executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
-    queryWithin: (timeoutMs, text, params) =>
-      inTurn(() => transaction(alone, (tx) => within(tx, timeoutMs, text, params))),
+    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
@@ -176,8 +175,7 @@ function statements(
   return {
     query: (text, params) => own.query(text, params),
     queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
-    queryWithin: (timeoutMs, text, params) =>
-      pages(() => transaction(theirs.pages, (tx) => within(tx, timeoutMs, text, params))),
+    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
   }
 }
 
@@ -190,8 +188,10 @@ async function within(
   timeoutMs: number,
   text: string,
   params: Parameters<SqlExecutor['query']>[1] = [],
+  { everyRow = false }: WithinOptions = {},
 ) {
-  await tx.query(`select set_config('statement_timeout', $1, true), set_config('jit', 'off', true)`, [
+  const strict = everyRow ? `, set_config('row_security', 'off', true)` : ''
+  await tx.query(`select set_config('statement_timeout', $1, true), set_config('jit', 'off', true)${strict}`, [
     String(Math.round(timeoutMs)),
   ])
   return tx.query(text, params)

@@ -25,7 +25,6 @@ const own = {
     'A worker that gets no connection beats late, is taken for dead, and its work starts again elsewhere.',
   clock_skew:
     "Worker clocks decide nothing in regrow, the database's does. But log lines cannot be compared, and dates that your code makes (`at`, `run_at`) mean another instant.",
-  queue_unreachable: 'Hints wait in no queue: each worker sweeps for itself, and work starts later than it could.',
   queue_evicts:
     'A server that runs full throws hints away without a word. Nothing is lost, but their work waits for the next sweep.',
   queue_memory: 'When the memory is full, hints are refused or thrown away, and their work waits for the next sweep.',
@@ -60,8 +59,6 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   no_progress: 'The same row runs again and again, and each run looks like a success.',
   slots_stuck: 'The process does less than it could, and at half of its slots asks to be started anew.',
   waiting_long: 'More comes than is done.',
-  schedule_absent: 'No live worker declares it: it makes no new slots, and nobody runs what it was meant to.',
-  schedule_late: 'A slot that nobody starts is work that was promised for a time, and did not happen.',
   schedule_late: 'What recurs is missed most quietly: nobody waits for it.',
   schedule_absent: 'Its instants pass, and what becomes of them is decided when somebody has it again.',
 }
