@@ -142,7 +142,7 @@ describe('--watch', () => {
       color: false,
       author: 'ann',
       store: undefined,
-      screen: () => ({ columns: 80, rows: 8 }),
+      screen: () => ({ columns: 80, rows: 10 }),
       errorScreen: () => undefined,
       now: () => 0,
       write: (text) => void written.push(text),
@@ -175,7 +175,7 @@ describe('--watch', () => {
     looked = asleep()
     wake()
     await looked
-    expect(written[1]?.split('\n')).toHaveLength(8)
+    expect(written[1]?.split('\n')).toHaveLength(10)
     expect(written[1]).toContain('…')
     await fresh.drop()
     looked = asleep()
