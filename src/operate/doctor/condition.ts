@@ -47,13 +47,14 @@ export function judge(conjunct: string, alias: string, columns: Readonly<Record<
   const text = unwrapped(conjunct)
   const { own, foreign } = mentioned(text, alias)
   const [column] = own
+  const words = withoutLiterals(text)
   const readable = plain(text, alias)
   if (column === undefined) return { kind: 'other', text: readable }
   const equals = equality(text, alias)
-  if (equals !== undefined && (foreign || /\$\d/.test(text) || /^ANY \(/.test(equals.other)))
+  if (equals !== undefined && (foreign || /\$\d/.test(words) || /^ANY \(/.test(equals.other)))
     return isListOfLiterals(equals.other) ? fixed(text, alias, columns) : { kind: 'lookup', column: equals.column }
-  if (foreign || /\$\d|SubPlan/.test(text)) return { kind: 'other', text: readable }
-  if (own.length === 1 && (clocks.test(text) || (timeLiteral.test(text) && /[<>]/.test(withoutLiterals(text)))))
+  if (foreign || /\$\d|SubPlan/.test(words)) return { kind: 'other', text: readable }
+  if (own.length === 1 && (clocks.test(words) || (timeLiteral.test(words) && /[<>]/.test(words))))
     return { kind: 'moving', column, text: readable }
   return fixed(text, alias, columns)
 }

@@ -87,8 +87,8 @@ const mebibytes = (bytes: number) => Math.round(bytes / 1024 / 1024).toLocaleStr
 
 /** Versions by their numbers: 6.10 is newer than 6.2. What is no version is nobody's. */
 function older(version: string, least: string): boolean {
+  if (!/^\d+(\.\d+)*$/.test(version)) return false
   const [a, b] = [version, least].map((text) => text.split('.').map(Number)) as [number[], number[]]
-  if (a.some(Number.isNaN)) return false
   const at = b.findIndex((part, i) => (a[i] ?? 0) !== part)
   return at >= 0 && (a[at] ?? 0) < (b[at] as number)
 }
