@@ -125,13 +125,18 @@ function* declare(schema: Schema, session: Session, specs: readonly ScheduleSpec
     const made = { version: 1, term: 0, lastSlot: null, createdAt: at, lastAuditAt: null }
     const switches = { pausedAt: null, pauseReason: null, pauseAuthor: null }
     const next = row ? { ...row, version: row.version + 1, term: row.term + 1 } : { ...made, ...switches }
-    session.set(schedules, spec.name, { ...next, ...asked, fromAt: at, seenAt: at, endedAt: null, endReason: null })
+    const fromAt = row && row.endedAt === null && isSamePattern(row, asked) ? row.fromAt : at
+    session.set(schedules, spec.name, { ...next, ...asked, fromAt, seenAt: at, endedAt: null, endReason: null })
     put.add(spec.name)
     const waiting = (slot: SlotRow) => slot.state === 'waiting' && slot.begunAt === null
     yield* changeSlots(schema, session, spec.name, waiting, () => ({ state: 'held' }))
   }
   return specs.flatMap(({ name, declared }) => (put.has(name) || before.get(name)?.declared === declared ? [name] : []))
 }
+
+/** With the same pattern, instants that passed before the edit are still its own. */
+const isSamePattern = (row: ScheduleRow, asked: Asked): boolean =>
+  (['cron', 'everyMs', 'tz', 'startAt', 'endAt'] as const).every((field) => row[field] === asked[field])
 
 type Asked = Omit<ScheduleSpec, 'startAtMs' | 'endAtMs'> & {
   readonly startAt: number | null
@@ -198,6 +203,18 @@ function* write(
       const known = session.get(slots, id)
       if (known && !isOpen(known) && known.reason !== 'replaced') continue
       const { version, lane, key, state, reason, count } = each
+      if (state === 'withdrawn') {
+        if (known && isOpen(known) && known.begunAt === null) session.set(slots, id, undefined)
+        continue
+      }
+      const through = told(each.throughMs)
+      // A row stands for many instants: those that an edit had replaced among them.
+      if (through !== null)
+        for (const other of [...slots.rows.values()])
+          if (other.schedule === name && other.slot > slot && other.slot <= through && other.reason === 'replaced') {
+            yield* session.lock(slots, slotId(name, other.slot))
+            session.set(slots, slotId(name, other.slot), undefined)
+          }
       const asked = {
         version,
         lane,
@@ -205,7 +222,7 @@ function* write(
         dueAt: told(each.dueMs) as number,
         state,
         reason,
-        through: told(each.throughMs),
+        through,
         count,
       }
       const endedAt = state === 'skipped' ? at : null
