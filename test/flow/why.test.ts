@@ -79,6 +79,7 @@ function declared(queue?: QueueDriver) {
   app.job('nested', { pending: sql`select id from things where state = (select min(id) from owners)`, sweep })
   app.job('part', { key: 'int', pending: sql`select id from parts where at = '2020-02-02'`, sweep })
   app.job('gone', { pending: sql`select id from nowhere`, sweep })
+  app.job('nightly', { schedule: { cron: '0 3 * * *' }, run() {} })
   const mail = app.job('mail', { input: z.object({ to: z.string() }), sweep })
   return { app, thing, pair, mail, gate, begun }
 }
@@ -104,6 +105,11 @@ const row = (id: string, more = 'default, default, default') =>
   client.query(`insert into things values ('${id}', ${more})`)
 const event = (app: App, name: 'job.settled' | 'job.noProgress') =>
   new Promise<unknown>((resolve) => app.on(name, resolve))
+
+/** Asks the database until `text` is true. */
+async function until(text: string): Promise<void> {
+  while ((await client.query(`select (${text}) as yes, pg_sleep(0.02)::text`)).rows[0]?.yes !== true);
+}
 
 async function working(app: App): Promise<WorkerHandle> {
   const worker = app.work()
@@ -382,6 +388,23 @@ test('an intent is asked for by its id: stored and for later, or not there', asy
     reason: 'no_row',
     sentence: expect.stringContaining('There is no intent of this id'),
   })
+})
+
+test('a slot is asked for by its key: due later, or no longer waiting', async () => {
+  const { app } = declared()
+  await working(app)
+  await until(`select count(*) > 0 from regrow.slots where state = 'waiting'`)
+  const [{ key }] = (await client.query(`select key from regrow.slots where state = 'waiting'`)).rows
+  expect(await app.why('nightly', key)).toMatchObject({
+    reason: 'run_at',
+    sentence: expect.stringMatching(/^Its slot is due at .*Z, in /),
+    facts: { kind: 'schedule', item: null },
+  })
+  expect(await app.why('nightly', 'nightly@1@2020-01-01T00:00:00.000Z')).toMatchObject({
+    reason: 'no_row',
+    sentence: expect.stringContaining('There is no waiting slot of this key'),
+  })
+  await expect(app.why('nightly', 'x')).rejects.toMatchObject({ code: 'bad_key' })
 })
 
 test('reasons that hold at the same time are told in the order in which they have to go', async () => {

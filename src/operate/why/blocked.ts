@@ -80,6 +80,16 @@ export const notPending: Judge = ({ pending, kind, intent }) => {
       nextAt: null,
       commands: [],
     }
+  if (kind === 'schedule')
+    return {
+      reason: 'no_row',
+      sentence: 'There is no waiting slot of this key: it ran, it was skipped, or its schedule is paused or has ended.',
+      next,
+      nextAt: null,
+      commands: [
+        { line: 'regrow schedules list', does: 'which schedules there are; `show` tells of the slots of one' },
+      ],
+    }
   const { unmet } = pending
   if (unmet?.kind === 'no row')
     return {
@@ -150,7 +160,7 @@ export const runAt: Judge = ({ pending, at, kind }) => {
   const then = new Date(at.getTime() + pending.waitMs)
   return {
     reason: 'run_at',
-    sentence: `${kind === 'input' ? 'It was enqueued for' : '`run_at` of its row is'} ${then.toISOString()}, ${fromNow(then, at)}.`,
+    sentence: `${{ input: 'It was enqueued for', schedule: 'Its slot is due at', pending: '`run_at` of its row is' }[kind]} ${then.toISOString()}, ${fromNow(then, at)}.`,
     next: 'It is hinted ahead, and starts then.',
     nextAt: then,
     commands: [],

@@ -2,10 +2,10 @@
 import type { KeyCodec } from '../../job/key.ts'
 
 /** Throws what was expected and found. */
-export function keyOf({ columns, encode }: KeyCodec, given: unknown): string {
+export function keyOf({ columns, encode, decode }: KeyCodec, given: unknown): string {
   // A text is itself where the key has one column; of several columns it is JSON.
   if (columns.length === 1 && columns[0]?.name === null)
-    return encode(typeof given === 'number' ? String(given) : given)
+    return encode(typeof given === 'string' ? decode(given) : given)
   const parts = typeof given === 'string' ? parsed(given) : given
   if (!Array.isArray(parts) || parts.length !== columns.length) return encode(parts)
   return encode(Object.fromEntries(columns.map(({ name }, i) => [name as string, parts[i] as unknown])))

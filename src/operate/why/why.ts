@@ -50,9 +50,9 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
   const facts: WhyFacts = {
     ...(await ports.explainer.key(name, text, ports.leaseMs)),
     job: name,
-    kind: job.input ? 'input' : 'pending',
+    kind: job.slots ? 'schedule' : job.input ? 'input' : 'pending',
     key: text,
-    item: job.input ? null : itemOf(job, text),
+    item: job.input || job.slots ? null : itemOf(job, text),
     pending,
     ...hints,
     versioned: source.versioned,
