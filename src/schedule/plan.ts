@@ -33,10 +33,10 @@ const countMax = 1_000
 export function keep(row: ScheduleRow, ports: PlanPorts, reason: SkipReason = 'missed'): ScheduleWrite | null {
   const judged = row.open.filter(({ held }) => held).map((slot) => judge(row, slot, ports))
   const kept = judged.filter(({ state }) => state === 'waiting')
-  const waits = kept.length > 0 || row.open.some(({ held, begunMs }) => !held && begunMs === null)
+  const waits = kept.length > 0 || ofPattern(row, ports).some(({ held, begunMs }) => !held && begunMs === null)
   // A schedule that nobody has makes no new slots: who has it again catches up.
   if (waits || row.paused || !row.live) return judged.length > 0 ? written(row, null, judged) : null
-  const baseMs = Math.max(row.lastSlotMs ?? Number.NEGATIVE_INFINITY, row.fromMs, ...begunOf(row))
+  const baseMs = Math.max(row.lastSlotMs ?? Number.NEGATIVE_INFINITY, row.fromMs, ...begunOf(row, ports))
   const { slots, accountedMs } = caughtUp(row, ports, baseMs, null, reason)
   const all = unique([...judged, ...slots])
   return all.length > 0 ? written(row, accountedMs, all) : null
@@ -46,21 +46,28 @@ export function keep(row: ScheduleRow, ports: PlanPorts, reason: SkipReason = 'm
 export function begin(row: ScheduleRow, key: string, ports: PlanPorts): Plan {
   const slot = row.open.find((each) => each.key === key && !each.held)
   if (!slot || row.paused) return { write: null, verdict: 'gone' }
+  // Slots that catch up may begin in another order than theirs: later ones are accounted for then.
+  const baseMs = Math.max(slot.slotMs, row.lastSlotMs ?? slot.slotMs)
   const busy =
     row.overlap === 'allow' ? undefined : row.open.find((each) => each.key !== key && each.standing === 'claimed')
   if (busy) {
     // One that came due while the other was running was overlapped; one that was there before only waits for its turn.
     if (row.overlap !== 'skip' || slot.begunMs !== null || slot.dueMs <= (busy.begunMs ?? 0))
       return { write: null, verdict: 'later' }
-    const after = caughtUp(row, ports, Math.max(slot.slotMs, row.fromMs), null, 'missed', slot.slotMs)
+    if (!ports.pattern.includes(slot.slotMs))
+      return { write: written(row, null, [skip(row, slot.slotMs, 'overlap')]), verdict: 'skipped' }
+    const after = caughtUp(row, ports, baseMs, null, 'missed')
     const slots = [skip(row, slot.slotMs, 'overlap'), ...after.slots]
     return { write: written(row, Math.max(slot.slotMs, after.accountedMs ?? 0), slots), verdict: 'skipped' }
   }
   if (slot.begunMs !== null) return { write: keep(row, ports), verdict: 'begins' }
+  // A run beside the pattern accounts for no instant of it: what is overdue is caught up by the slots of the pattern.
+  if (!ports.pattern.includes(slot.slotMs))
+    return { write: written(row, null, [starting(row, slot)]), verdict: 'begins' }
   // Later slots wait already, as after { all: n }: this one only begins.
-  if (row.open.some(({ slotMs, begunMs }) => slotMs > slot.slotMs && begunMs === null))
+  if (ofPattern(row, ports).some(({ slotMs, begunMs }) => slotMs > slot.slotMs && begunMs === null))
     return { write: written(row, slot.slotMs, [starting(row, slot)]), verdict: 'begins' }
-  const { slots, accountedMs, runs } = caughtUp(row, ports, Math.max(slot.slotMs, row.fromMs), slot, 'missed')
+  const { slots, accountedMs, runs } = caughtUp(row, ports, baseMs, slot, 'missed')
   return { write: written(row, accountedMs, slots), verdict: runs ? 'begins' : 'skipped' }
 }
 
@@ -82,7 +89,6 @@ function caughtUp(
   baseMs: number,
   own: OpenSlot | null,
   reason: SkipReason,
-  notBeforeMs = baseMs,
 ): CaughtUp {
   const { pattern, atMs } = ports
   const most = reason === 'missed' ? runsOf(row.missed) : 0
@@ -105,7 +111,7 @@ function caughtUp(
   if (ownRuns) accountedMs = own.slotMs
   // What waits to catch up makes the next one when it begins.
   if (runs.length === (ownRuns ? 1 : 0)) {
-    const nextMs = pattern.next(Math.max(atMs, notBeforeMs, baseMs))
+    const nextMs = pattern.next(Math.max(atMs, baseMs))
     if (nextMs !== null) slots.push(waiting(row, nextMs, nextMs + Math.floor(ports.chance() * row.jitterMs)))
   }
   return { slots, accountedMs, runs: ownRuns }
@@ -114,14 +120,24 @@ function caughtUp(
 /** How many of the instants that were missed run. */
 const runsOf = (missed: string) => (missed.startsWith('all ') ? Number(missed.slice(4)) : 1)
 
-/** A slot that an edit held: it waits on under the new version where nothing of the new pattern comes before it. */
+/** A slot that an edit held: it waits on under the new version, comes later where others come before it now, or is replaced. */
 function judge(row: ScheduleRow, slot: OpenSlot, { pattern, atMs }: PlanPorts): SlotWrite {
   const { slotMs } = slot
-  const stays = pattern.includes(slotMs) && (slotMs <= atMs || pattern.next(atMs) === slotMs)
-  return stays ? waiting(row, slotMs, Math.min(slot.dueMs, slotMs + row.jitterMs)) : skip(row, slotMs, 'replaced')
+  const fits = pattern.includes(slotMs)
+  if (fits && slotMs > atMs && pattern.next(atMs) !== slotMs)
+    return { ...skip(row, slotMs, 'replaced'), state: 'withdrawn', reason: null }
+  if (fits) return waiting(row, slotMs, Math.min(slot.dueMs, slotMs + row.jitterMs))
+  // The old pattern is gone: what it had between this slot and the edit is told by its span alone.
+  const range = row.fromMs > slotMs ? { throughMs: Math.floor(row.fromMs), count: null } : undefined
+  return skip(row, slotMs, 'replaced', range)
 }
 
-const begunOf = ({ open }: ScheduleRow) => open.flatMap(({ begunMs, slotMs }) => (begunMs === null ? [] : [slotMs]))
+/** Open slots without those that a person made beside the pattern. */
+const ofPattern = ({ open }: ScheduleRow, { pattern }: PlanPorts) =>
+  open.filter(({ slotMs }) => pattern.includes(slotMs))
+
+const begunOf = (row: ScheduleRow, ports: PlanPorts) =>
+  ofPattern(row, ports).flatMap(({ begunMs, slotMs }) => (begunMs === null ? [] : [slotMs]))
 
 const written = (row: ScheduleRow, lastSlotMs: number | null, slots: readonly SlotWrite[]): ScheduleWrite => ({
   name: row.name,

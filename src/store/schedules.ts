@@ -60,7 +60,8 @@ export interface SlotWrite {
   readonly lane: string
   readonly key: string
   readonly dueMs: number
-  readonly state: 'waiting' | 'skipped'
+  /** `withdrawn`: it has not begun, its row goes, and it is made again in its turn. */
+  readonly state: 'waiting' | 'skipped' | 'withdrawn'
   readonly reason: SkipReason | null
   /** It stands for all instants up to this one; null: for itself. */
   readonly throughMs: number | null

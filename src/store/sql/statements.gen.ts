@@ -921,12 +921,14 @@ select job from ended`,
   select date_trunc('milliseconds', regrow.clock()) as at
 ),
 mine as materialized (
-  select s.* from regrow.schedules s where s.name = $1::text and s.ended_at is null and s.paused_at is null for update
+  select s.*, env.at + case when mod((extract(epoch from env.at - coalesce(s.start_at, 'epoch')) * 1000)::int8, coalesce(s.every_ms, 1000)) = 0
+    or mod((extract(epoch from env.at) * 1000)::int8, 1000) = 0 then interval '1 ms' else interval '0' end as slot
+  from regrow.schedules s cross join env where s.name = $1::text and s.ended_at is null and s.paused_at is null for update of s
 ),
 put as (
   insert into regrow.slots (schedule, slot, version, lane, key, due_at, state, made_at)
-  select s.name, env.at, s.version, s.lane,
-    s.name || '@' || s.version || '@' || to_char(env.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), env.at, 'waiting', env.at
+  select s.name, s.slot, s.version, s.lane,
+    s.name || '@' || s.version || '@' || to_char(s.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), env.at, 'waiting', env.at
   from mine s cross join env
   on conflict (schedule, slot) do nothing
   returning lane, key, slot
@@ -1227,15 +1229,25 @@ moved as (
   from mine m cross join env where s.name = m.name and env.quick = 'off'
   returning s.name
 ),
+asked as materialized (
+  select x.*, m.before from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text,
+    due_at timestamptz, state text, reason text, through timestamptz, count int, begins boolean)
+  join mine m on m.name = x.schedule
+),
+withdrawn as (
+  delete from regrow.slots t using asked x
+  where t.schedule = x.schedule and t.begun_at is null and case
+    when x.state = 'withdrawn' then t.slot = x.slot and t.state in ('waiting', 'held')
+    else t.slot > x.slot and t.slot <= x.through and t.reason = 'replaced'
+  end
+),
 written as (
   insert into regrow.slots as t (schedule, slot, version, lane, key, due_at, state, reason, through, count, made_at, begun_at, ended_at)
   select x.schedule, x.slot, x.version, x.lane, x.key, x.due_at, x.state, x.reason, x.through, x.count, env.at,
     case when x.begins then env.at end, case when x.state = 'skipped' then env.at end
-  from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text, due_at timestamptz,
-    state text, reason text, through timestamptz, count int, begins boolean)
-  join mine m on m.name = x.schedule cross join env
-  where m.before is null or x.slot > m.before
-    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held'))
+  from asked x cross join env
+  where x.state <> 'withdrawn' and (x.before is null or x.slot > x.before
+    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held')))
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)

@@ -4,7 +4,8 @@
 -- $2 json [{ schedule, slot, version, lane, key, due_at, state, reason, through, count, begins }]
 -- $3 whether this is an audit, which stamps what it saw
 -- Returns the names that were as they had been read. A slot that ran or was skipped stays as it is, unless an edit had replaced
--- it: then it never ran, and may come back. No slot at or before last_slot is ever made.
+-- it: then it never ran, and may come back, or be one of many that a later row stands for. One that is withdrawn has not begun, and
+-- is made again in its turn. No slot at or before last_slot is ever made.
 -- No fsync of its own: after a crash of the server the same is decided again, and the settle that says "ran" has one.
 with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
@@ -24,15 +25,25 @@ moved as (
   from mine m cross join env where s.name = m.name and env.quick = 'off'
   returning s.name
 ),
+asked as materialized (
+  select x.*, m.before from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text,
+    due_at timestamptz, state text, reason text, through timestamptz, count int, begins boolean)
+  join mine m on m.name = x.schedule
+),
+withdrawn as (
+  delete from regrow.slots t using asked x
+  where t.schedule = x.schedule and t.begun_at is null and case
+    when x.state = 'withdrawn' then t.slot = x.slot and t.state in ('waiting', 'held')
+    else t.slot > x.slot and t.slot <= x.through and t.reason = 'replaced'
+  end
+),
 written as (
   insert into regrow.slots as t (schedule, slot, version, lane, key, due_at, state, reason, through, count, made_at, begun_at, ended_at)
   select x.schedule, x.slot, x.version, x.lane, x.key, x.due_at, x.state, x.reason, x.through, x.count, env.at,
     case when x.begins then env.at end, case when x.state = 'skipped' then env.at end
-  from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text, due_at timestamptz,
-    state text, reason text, through timestamptz, count int, begins boolean)
-  join mine m on m.name = x.schedule cross join env
-  where m.before is null or x.slot > m.before
-    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held'))
+  from asked x cross join env
+  where x.state <> 'withdrawn' and (x.before is null or x.slot > x.before
+    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held')))
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)
