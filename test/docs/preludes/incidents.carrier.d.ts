@@ -1,0 +1,1 @@
+export declare const carrier: { book(id: number, options: { idempotencyKey: string }): Promise<void> }
