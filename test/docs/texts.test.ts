@@ -143,6 +143,17 @@ describe('every one of the sources is explained:', () => {
     expect(told.filter((code) => !codes.includes(code))).toEqual([])
   })
 
+  test('what the doctor finds, in the table of docs/doctor.md, with no other codes in it', () => {
+    const [, own = ''] = /const own = \{(.+?)\n\} as const/s.exec(read('src/operate/doctor/why.ts')) ?? []
+    const codes = [...own.matchAll(/^ {2}([a-z_]+):/gm)].map(([, code]) => code as string)
+    const told = [...read('docs/doctor.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code as string)
+    expect(codes.length).toBeGreaterThan(20)
+    expect(told.sort()).toEqual(codes.sort())
+    // Each of them is found somewhere.
+    const finders = sources.filter((path) => /^src\/operate\/doctor\/(?!why)/.test(path)).map(read)
+    expect(codes.filter((code) => !finders.some((text) => text.includes(`'${code}'`)))).toEqual([])
+  })
+
   test('error codes, in docs/errors.md', () => {
     const codes = core.flatMap((path) =>
       [...read(path).matchAll(/(?:RegrowError|super)\(\s*'([a-z_]+)'/g)].map(([, code]) => code as string),

@@ -1,0 +1,4 @@
+// Names that the fragments of docs/doctor.md use.
+import type { App } from 'regrow'
+
+declare const app: App
