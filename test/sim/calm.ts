@@ -2,6 +2,7 @@
 // all work is done as if nothing had happened, the queue falls silent, and single losses are repaired within their bounds.
 import { cast, finishing, type Part, partOf } from './cast.ts'
 import { examinations } from './examinations.ts'
+import { examineRecurring } from './examinations-recurring.ts'
 import type { Member } from './fleet.ts'
 import { beginningMs } from './sim-process.ts'
 import type { Storm } from './storm.ts'
@@ -35,6 +36,7 @@ export class Calm {
   async settle(): Promise<void> {
     const { kernel, oracle, plan, trace } = this.#world
     this.#choose()
+    this.#world.calm = true
     this.#since = kernel.now()
     trace.tell('CALM', 'faults stop', () => `${this.core.map(({ process }) => process.name).join(' ')} live on`)
     const broken = () => oracle.violations.length > 0
@@ -62,6 +64,7 @@ export class Calm {
   async examine(): Promise<void> {
     const { draw, oracle } = this.#world
     const chosen = examinations.filter(() => draw.chance(0.25))
+    await examineRecurring(this.#world)
     for (const examine of chosen) {
       if (oracle.violations.length > 0) return
       await examine(this.#world, this)

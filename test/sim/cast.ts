@@ -47,6 +47,8 @@ export interface Part {
   /** Keys as handlers get them and as `enqueue` takes them, and their canonical texts; odd ones among them (S14). */
   readonly keys: readonly { readonly value: unknown; readonly text: string; readonly odd: boolean }[]
   readonly sql: SqlQuery
+  /** Its work comes by a schedule, and never ends. */
+  readonly recurs?: true
 }
 
 const plain = {

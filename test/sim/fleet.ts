@@ -14,8 +14,10 @@ import { handlerOf, type Stage } from './handlers.ts'
 import type { Kernel } from './kernel.ts'
 import { policy } from './oracle.ts'
 import type { Plan } from './plan.ts'
+import { type Edition, ownLane, recurringParts, recursIn, report, ticks } from './recurring.ts'
 import { seededRandom } from './seeded-random.ts'
 import { SimProcess } from './sim-process.ts'
+import { slotHandlerOf } from './slot-handler.ts'
 import type { AppTx } from './store/database.ts'
 import type { Tally } from './tally.ts'
 import type { Trace } from './trace.ts'
@@ -97,7 +99,10 @@ export class Fleet {
     )
     app.on('*', (detail, event) => this.#around.told(process, event, detail as never))
     const declared = new Map(cast.map((part) => [part.name, this.#declare(app, part)]))
-    const handlers = jobs.map((job) => this.#handler(process, job, declared))
+    const recurs = plan.recurring
+      ? this.#recurring(app, process, editionOf(plan.recurring.editions, kernel.now(), number))
+      : []
+    const handlers = [...jobs.map((job) => this.#handler(process, job, declared)), ...(recursIn(jobs) ? recurs : [])]
     const worker = jobs.length > 0 ? app.work({ handlers, concurrency: plan.concurrency }) : undefined
     worker?.ready.catch(() => {})
     const member: Member = { process, app, jobs, declared, worker, leaving: false }
@@ -137,6 +142,22 @@ export class Fleet {
     return (app.job as unknown as (name: string, options: object) => Declared)(part.name, options)
   }
 
+  /** Handlers of what recurs, as the code of that edition declares it. */
+  #recurring(app: App<AppTx>, process: SimProcess, { schedules }: Edition): Handler[] {
+    const { plan } = this.#around
+    const declare = app.job as unknown as (name: string, options: object) => Declared
+    const retry = { attempts: policy.attemptsMax, delay: policy.backoffMs, maxDelay: policy.backoffMaxMs }
+    const common = { sweep: { every: plan.sweepMs }, retry, timeout: '2m' }
+    const inputs = declare(report.name, { ...common, input: mailInput })
+    return [
+      ...ticks.map((part) => {
+        const bound = declare(part.name, { ...common, schedule: schedules[part.name] })
+        return bound.handle(slotHandlerOf(this.#around.stage(), process, part))
+      }),
+      inputs.handle(handlerOf(this.#around.stage(), process, report, keyCodec('uuid'))),
+    ]
+  }
+
   #handler(process: SimProcess, job: string, declared: ReadonlyMap<string, Declared>): Handler {
     const part = cast.find(({ name }) => name === job) as Part
     const bound = declared.get(job) as Declared
@@ -148,4 +169,15 @@ export class Fleet {
     )
     return part.many ? bound.handleMany(run, { batch: 4 }) : bound.handle(run)
   }
+}
+
+/** The code that a process has: that of the time at which it starts; now and then, of the deploy before. */
+function editionOf(editions: readonly Edition[], nowMs: number, number: number): Edition {
+  const newest = editions.findLastIndex(({ fromMs }) => fromMs <= nowMs)
+  return editions[Math.max(0, number % 5 === 4 ? newest - 1 : newest)] as Edition
+}
+
+/** Every job that a worker of these has a handler of. */
+export function handledIn(jobs: readonly string[]): readonly string[] {
+  return recursIn(jobs) ? [...jobs, ...recurringParts.map(({ name }) => name), ownLane] : [...jobs, ownLane]
 }

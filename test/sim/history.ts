@@ -6,6 +6,8 @@ import { calm as noFaults } from './network.ts'
 import type { Violation } from './oracle.ts'
 import { PgliteTruth } from './pglite-truth.ts'
 import { type Plan, planOf } from './plan.ts'
+import { recurringOf } from './recurring.ts'
+import { playRecurring } from './recurring-acts.ts'
 import { type Action, scriptOf } from './script.ts'
 import { seededRandom } from './seeded-random.ts'
 import { Storm } from './storm.ts'
@@ -37,8 +39,9 @@ export interface Told {
 
 export async function history(seed: number, options: HistoryOptions = {}): Promise<Told> {
   const { keep = 0, faultless = false, pglite } = options
-  const drawn = planOf(seed, seededRandom(seed))
-  const plan: Plan = faultless ? { ...drawn, blows: [], weather: noFaults } : drawn
+  const drawn: Plan = planOf(seed, seededRandom(seed))
+  const recurring = recurringOf(seed, drawn.stormMs)
+  const plan: Plan = { ...drawn, recurring, ...(faultless ? { blows: [], weather: noFaults } : {}) }
   const script = scriptOf(seededRandom(seed * 7 + 3), plan.stormMs)
   if (!pglite) return play(new SimWorld(plan, keep), script)
   const kernel = kernelOf(plan)
@@ -56,6 +59,7 @@ export async function play(world: SimWorld, script: readonly Action[]): Promise<
   const storm = new Storm(world)
   storm.begin()
   user.play(script)
+  playRecurring(world)
   await kernel.run(broken, plan.stormMs)
   storm.end()
   const calm = new Calm(world, storm)

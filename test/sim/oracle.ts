@@ -3,6 +3,7 @@
 import { backoffMs, type RetryPolicy } from '../../src/job/outcome.ts'
 import type { Claim, TakeAnswer } from '../../src/store/ledger.ts'
 import { type Deed, type Part, partOf } from './cast.ts'
+import { recurringPartOf } from './recurring.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
 import type { Change } from './store/engine.ts'
 import type { LedgerRow, MarkRow, SweepRow } from './store/schema.ts'
@@ -146,7 +147,7 @@ export class Oracle implements StoreEar {
   started(process: SimProcess, part: Part, key: string): void {
     const { name: job } = part
     const which = () => `${process.name} starts ${key} of ${job}`
-    this.starts++
+    if (!part.recurs) this.starts++
     this.#around.trace.tell(process.name, 'start', () => `${job} ${key}`)
     const grant = this.#grantsOf(process).get(id(job, key))
     this.check('S2', grant?.checked?.pending === true, () =>
@@ -181,6 +182,12 @@ export class Oracle implements StoreEar {
     const count = running?.get(id(job, key)) ?? 0
     if (count > 1) running?.set(id(job, key), count - 1)
     else running?.delete(id(job, key))
+  }
+
+  /** True when the claim that the process has of that key is the one in the ledger. */
+  holds(process: SimProcess, job: string, key: string, row: LedgerRow | undefined): boolean {
+    const grant = this.#grants.get(process)?.get(id(job, key))
+    return grant !== undefined && row?.holder === grant.holder && row.take === grant.take
   }
 
   /** True while a handler of that key runs somewhere. */
@@ -258,10 +265,10 @@ export class Oracle implements StoreEar {
   #failed(before: LedgerRow, after: LedgerRow, nowMs: number): void {
     const { job, key, failures } = after
     const { deed } = this.story(job, key)
-    const part = partOf.get(job) as Part
+    const part = partOf.get(job) ?? recurringPartOf(job)
     // L9: what the store or the network does to a run is nobody's failure. A handler of many fails with its neighbours, and
     // one that writes over a connection of its own may fail by itself.
-    if (!part.many && part.transacts && (deed === 'ok' || deed === 'slow'))
+    if (part && !part.many && part.transacts && (deed === 'ok' || deed === 'slow'))
       this.check('L9', false, () => `healthy ${job} ${key} has failed: ${after.error?.slice(0, 200)}`)
     this.check(
       'S5',

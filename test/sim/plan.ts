@@ -4,6 +4,7 @@ import type { Random } from '../../src/base/random.ts'
 import type { QueueBounds } from '../../src/queue/hint.ts'
 import { jobSets } from './cast.ts'
 import type { Weather } from './network.ts'
+import type { RecurringPlan } from './recurring.ts'
 import type { Skew } from './sim-process.ts'
 
 /** A fault at a moment. */
@@ -42,6 +43,8 @@ export interface Plan {
   /** How long faults go on. */
   readonly stormMs: number
   readonly skews: readonly Skew[]
+  /** Left out or null: nothing recurs. */
+  readonly recurring?: RecurringPlan | null
 }
 
 const kinds: readonly Blow['kind'][] = [

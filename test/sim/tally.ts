@@ -33,6 +33,14 @@ export const faultNames = [
   'enqueue before the row was committed',
   'row committed late under a lower key',
   'row changed while its handler ran',
+  'schedule edited by a deploy',
+  'schedule paused',
+  'schedule ended and resumed',
+  'schedule run by hand',
+  'slot skipped: missed',
+  'slot skipped: overlap',
+  'slot skipped: paused',
+  'slot skipped: replaced',
 ] as const
 export type FaultName = (typeof faultNames)[number]
 
@@ -46,6 +54,7 @@ export const invariantNames = [
   'S6',
   'S7',
   'S8',
+  'S9',
   'S10',
   'S11',
   'S12',
@@ -60,6 +69,7 @@ export const invariantNames = [
   'L4',
   'L5',
   'L6',
+  'L7',
   'L8',
   'L9',
 ] as const

@@ -1,8 +1,9 @@
 // One simulated world: kernel, network, store, queue, processes, users and the oracle that watches them, wired.
 import type { Random } from '../../src/base/random.ts'
 import type { EventMap } from '../../src/job/event-map.ts'
-import { modelQueries, type Part, partOf } from './cast.ts'
-import { Fleet } from './fleet.ts'
+import { type Slot, slotCodec } from '../../src/job/schedule.ts'
+import { type Deed, modelQueries, type Part, partOf } from './cast.ts'
+import { Fleet, handledIn } from './fleet.ts'
 import type { Stage } from './handlers.ts'
 import { Kernel } from './kernel.ts'
 import { Losses } from './losses.ts'
@@ -11,11 +12,13 @@ import { Oracle } from './oracle.ts'
 import { Outcomes } from './outcomes.ts'
 import { Draw, type Plan } from './plan.ts'
 import { SimQueue } from './queue/sim-queue.ts'
+import { ownLane, recurringPartOf, report, slotDeed } from './recurring.ts'
 import { seededRandom } from './seeded-random.ts'
 import { beginningMs, type SimProcess } from './sim-process.ts'
 import { lookAtStart, type StartsSurroundings } from './starts.ts'
 import { SimDatabase } from './store/database.ts'
 import { Tally } from './tally.ts'
+import { TimetableWatch } from './timetable-watch.ts'
 import { Trace } from './trace.ts'
 import type { Truth } from './truth.ts'
 import { User } from './user.ts'
@@ -39,6 +42,9 @@ export class SimWorld {
   readonly db: Truth
   readonly server: QueueServer | undefined
   readonly oracle: Oracle
+  readonly timetable: TimetableWatch
+  /** Set when the storm is over: handlers of slots are all well then. */
+  calm = false
   readonly fleet: Fleet
   readonly user: User
   readonly draw: Draw
@@ -61,15 +67,18 @@ export class SimWorld {
     this.db =
       truth ?? Object.assign(new SimDatabase(() => beginningMs + kernel.now(), modelQueries), { oneConnection: false })
     this.server = plan.sharedQueue ? this.#server() : undefined
-    const deedOf = (job: string, key: string) => this.user.deedOf(job, key)
+    const deedOf = (job: string, key: string) => this.#deedOf(job, key)
     this.oracle = new Oracle({
       now: kernel.now,
       tally,
       trace: this.trace,
       truth: (job, key) => this.#truth(job, key),
-      jobsOf: (process) => this.fleet.of(process)?.jobs ?? [],
+      jobsOf: (process) => handledIn(this.fleet.of(process)?.jobs ?? []),
       deedOf,
-      began: (process, part, key, claim) => lookAtStart(starts, process, part, key, claim),
+      began: (process, part, key, claim) => {
+        lookAtStart(starts, process, part, key, claim)
+        this.timetable.started(process, part, key)
+      },
     })
     const starts: StartsSurroundings = {
       now: kernel.now,
@@ -78,11 +87,19 @@ export class SimWorld {
       standing: (id) => this.user.standing.get(id),
       crashed: () => this.network.servers.store.lives > 0,
     }
+    this.timetable = new TimetableWatch({
+      oracle: this.oracle,
+      tally,
+      db: this.db,
+      nowMs: () => this.nowMs(),
+      crashed: starts.crashed,
+    })
     const outcomes = new Outcomes(this.oracle)
     const losses = new Losses(this.oracle, plan.sharedQueue)
     this.db.watch = (change) => {
       this.oracle.committed(change)
       losses.committed(change)
+      this.timetable.committed(change)
     }
     this.fleet = new Fleet({
       plan,
@@ -179,9 +196,19 @@ export class SimWorld {
   /** Hints that were put into the queue by somebody else. */
   injected = 0
 
+  #deedOf(job: string, key: string): Deed | undefined {
+    const recurs = recurringPartOf(job)
+    if (!recurs) return this.user.deedOf(job, key)
+    const slotMs = recurs === report ? null : slotMsOf(key)
+    return slotMs === null ? 'ok' : slotDeed(this.plan.seed, slotMs, this.calm)
+  }
+
   #truth(job: string, key: string): { pending: boolean; paused: boolean } {
-    const part = partOf.get(job) as Part
     const nowMs = beginningMs + this.kernel.now()
+    const recurs = recurringPartOf(job)
+    if (job === ownLane || (recurs && recurs !== report))
+      return { paused: false, pending: this.timetable.isPending(job, key) }
+    const part = (partOf.get(job) ?? recurs) as Part
     const pause = this.db.pauses.get(job)
     const paused = pause !== undefined && (pause.until === null || pause.until > nowMs)
     if (part.input) {
@@ -195,7 +222,7 @@ export class SimWorld {
   #stage(): Stage {
     return {
       oracle: this.oracle,
-      deedOf: (job, key) => this.user.deedOf(job, key),
+      deedOf: (job, key) => this.#deedOf(job, key),
       generationOf: (job, key) => this.user.generationOf(job, key),
       tried: (job, key) => {
         const id = `${job}|${key}|${this.user.generationOf(job, key)}`
@@ -226,6 +253,9 @@ export class SimWorld {
     }
   }
 }
+
+/** The instant of a slot's key. */
+const slotMsOf = (key: string) => (slotCodec.decode(key) as Slot).at.getTime()
 
 /** Chance for one purpose, so that what one part draws does not change what another gets. */
 const streamOf = ({ seed }: Plan, stream: number): Random => seededRandom(seed * 16 + stream)

@@ -1,14 +1,11 @@
-// What people do with schedules, in the model: each verb as its .sql file says it. Lists are for people, and none is simulated.
+// What people see of schedules and do with them, in the model: each verb as its .sql file says it.
 import { slotKey } from '../../../src/job/schedule.ts'
-import type { Timetable } from '../../../src/store/timetable.ts'
+import type { Timetable, TimetableRow, TimetableSlot } from '../../../src/store/timetable.ts'
+import { byBytes } from './order.ts'
 import { tell } from './pauses.ts'
-import { changeSlots, isAhead, later } from './schedules.ts'
-import { type ScheduleRow, type Schema, slotId } from './schema.ts'
+import { changeSlots, isAhead, isLive, later, liveJobs } from './schedules.ts'
+import { ledgerId, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
 import type { Session } from './session.ts'
-
-const nobodyAsks = async (): Promise<never> => {
-  throw new Error('a person lists schedules, and no simulated person does')
-}
 
 /** The timetable port. */
 export function simTimetable(schema: Schema): Timetable {
@@ -17,10 +14,27 @@ export function simTimetable(schema: Schema): Timetable {
     tell(schema, session, { at: schema.now(), author, action, job, detail: { schedule: name, ...more } })
   const stands = ({ endedAt }: ScheduleRow) => endedAt === null
   return {
-    list: nobodyAsks,
-    find: nobodyAsks,
-    slots: nobodyAsks,
-    stale: nobodyAsks,
+    list: async ({ job, after, limit }, leaseMs) => ({
+      at: new Date(Math.round(schema.now())),
+      rows: [...schedules.rows.values()]
+        .filter((row) => (job === null || row.job === job) && byBytes(row.name, after ?? '') > 0)
+        .sort((a, b) => byBytes(a.name, b.name))
+        .slice(0, limit)
+        .map((row) => seen(schema, row, leaseMs)),
+    }),
+    find: async (name, leaseMs) => {
+      const row = schedules.rows.get(name)
+      return row ? seen(schema, row, leaseMs) : null
+    },
+    slots: async (name, limit) =>
+      [...slots.rows.values()]
+        .filter(({ schedule }) => schedule === name)
+        .sort((a, b) => b.slot - a.slot)
+        .slice(0, limit)
+        .map(seenSlot),
+    stale: async () => {
+      throw new Error('a person asks how schedules stand, and no simulated person does')
+    },
     pause: (name, reason, author) =>
       engine.autocommit('timetable.pause', function* (session) {
         const row = yield* session.hold(schedules, name, stands)
@@ -60,20 +74,69 @@ export function simTimetable(schema: Schema): Timetable {
       }),
     run: (name, author) =>
       engine.autocommit('timetable.run', function* (session) {
-        const at = Math.floor(schema.now())
+        const now = Math.floor(schema.now())
         const row = yield* session.hold(schedules, name, (each) => stands(each) && each.pausedAt === null)
         if (!row) return null
         recorded(session, 'schedule.run', row, author)
+        // Never on an instant of the pattern, which accounts for all before it.
+        const at = (now - (row.startAt ?? 0)) % (row.everyMs ?? 1_000) === 0 || now % 1_000 === 0 ? now + 1 : now
         const id = slotId(name, at)
         yield* session.unwritten(slots, id)
         if (session.get(slots, id)) return null
         yield* session.lock(slots, id)
         const { version, lane } = row
         const key = slotKey(name, version, at)
-        const made = { schedule: name, slot: at, version, lane, key, dueAt: at, madeAt: at }
+        const made = { schedule: name, slot: at, version, lane, key, dueAt: now, madeAt: now }
         const blank = { reason: null, through: null, count: null, begunAt: null, endedAt: null }
         session.set(slots, id, { ...made, ...blank, state: 'waiting' })
         return { lane, key, at: new Date(at) }
       }),
   }
 }
+
+const date = (ms: number | null) => (ms === null ? null : new Date(Math.round(ms)))
+
+function seen(schema: Schema, row: ScheduleRow, leaseMs: number): TimetableRow {
+  const { slots, slotsOpen, ledger } = schema
+  const open = [...slots.found(slotsOpen, row.name)].sort((a, b) => a.slot - b.slot)
+  const next = open.find(({ begunAt }) => begunAt === null)
+  const { startAt, endAt, pausedAt, pauseReason, pauseAuthor, endedAt, endReason, createdAt, lastSlot, lastAuditAt } =
+    row
+  const { name, job, lane, cron, everyMs, tz, missed, overlap, jitterMs, key, input, declared, version } = row
+  return {
+    ...{ name, job, lane, cron, everyMs, tz, missed, overlap, jitterMs, key, input, declared, version },
+    startAtMs: startAt,
+    endAtMs: endAt,
+    createdAt: date(createdAt) as Date,
+    lastSlot: date(lastSlot),
+    nextSlot: date(next?.slot ?? null),
+    nextDue: date(next?.dueAt ?? null),
+    running: open.some(
+      ({ state, begunAt, ...slot }) =>
+        state === 'waiting' &&
+        begunAt !== null &&
+        (ledger.rows.get(ledgerId(slot.lane, slot.key))?.holder ?? null) !== null,
+    ),
+    lastAuditAt: date(lastAuditAt),
+    paused:
+      pausedAt === null
+        ? null
+        : { reason: pauseReason as string, author: pauseAuthor as string, since: date(pausedAt) as Date },
+    ended: endedAt === null ? null : { at: date(endedAt) as Date, why: endReason as 'person' },
+    live: isLive(row, liveJobs(schema, leaseMs)),
+  }
+}
+
+const seenSlot = ({ slot, dueAt, key, state, reason, through, count, begunAt, endedAt }: SlotRow): TimetableSlot => ({
+  ...{
+    at: date(slot) as Date,
+    dueAt: date(dueAt) as Date,
+    key,
+    state: state === 'held' ? 'waiting' : state,
+    reason,
+    count,
+  },
+  through: date(through),
+  begunAt: date(begunAt),
+  endedAt: date(endedAt),
+})

@@ -1,0 +1,140 @@
+// Schedules in calm weather: each instant starts in time, whatever was lost is made good within its bound, downtime is caught up as
+// the policy says, and every instant of the whole history is accounted for. In the end all of them are ended.
+import { within } from './examination.ts'
+import { ownLane, recursIn, report, ticks } from './recurring.ts'
+import type { ScheduleRow } from './store/schema.ts'
+import type { SimWorld } from './world.ts'
+
+/** An audit is made so often, at the latest. */
+const auditMs = 11_500
+/** From an instant to the begin of its slot, while nothing is wrong. */
+const promptMs = 1_500
+
+/** Schedules that somebody who lives makes slots of. */
+function live({ db, fleet }: SimWorld): ScheduleRow[] {
+  const recurs = fleet.working().some(({ jobs }) => recursIn(jobs))
+  return [...db.schedules.values()].filter(
+    ({ lane, endedAt, pausedAt }) => endedAt === null && pausedAt === null && (lane === ownLane || recurs),
+  )
+}
+
+const account = (world: SimWorld) => {
+  const names = new Set(live(world).map(({ name }) => name))
+  world.timetable.account(({ name }) => names.has(name), promptMs)
+}
+
+/** L7: each instant of the next seconds begins when it comes. */
+async function punctual(world: SimWorld, what: string): Promise<void> {
+  const { oracle, timetable, plan } = world
+  // Where the queue has no room, hints wait for an audit.
+  if (plan.bounds.maxHints !== undefined) return
+  const fromMs = world.nowMs()
+  await within(world, 9_000, () => false)
+  for (const schedule of live(world)) {
+    const lateMs = promptMs + schedule.jitterMs
+    const { next } = timetable.patternOf(schedule)
+    const toMs = world.nowMs() - lateMs
+    const rows = new Map(timetable.slotsOf(schedule.name).map((row) => [row.slot, row]))
+    for (let at = next(fromMs); at !== null && at <= toMs; at = next(at)) {
+      const row = rows.get(at)
+      const begun = row?.begunAt ?? Number.POSITIVE_INFINITY
+      const instant = new Date(at).toISOString()
+      oracle.check(
+        'L7',
+        begun - at <= lateMs,
+        () => `${what}: ${instant} of ${schedule.name} did not begin in time: ${JSON.stringify(row)}`,
+      )
+    }
+  }
+}
+
+/** L7: a slot whose hint is lost, and nobody can know, begins after the next audit. */
+async function lostHints(world: SimWorld): Promise<void> {
+  const { oracle, server, timetable, plan, trace } = world
+  if (!server || plan.bounds.maxHints !== undefined) return
+  const waiting = live(world).flatMap(({ name }) =>
+    timetable.slotsOf(name).filter(({ state, begunAt }) => state === 'waiting' && begunAt === null),
+  )
+  trace.tell('CALM', 'every hint is lost, and the mark stays')
+  server.queue.lose(() => true)
+  const soon = waiting.filter(({ dueAt }) => dueAt <= world.nowMs() + auditMs)
+  const open = () =>
+    soon.filter(({ schedule, slot }) => world.db.slots.get(`${schedule}\u0000${slot}`)?.state === 'waiting')
+  const done = await within(world, auditMs + 4_000, () => open().length === 0)
+  oracle.check('L7', done, () => `a slot whose hint was lost still waits after an audit: ${JSON.stringify(open()[0])}`)
+}
+
+/** L7: what somebody declared who died right after that is begun by the next audit. */
+async function unmade(world: SimWorld): Promise<void> {
+  const { oracle, db, timetable, plan, fleet } = world
+  if (plan.bounds.maxHints !== undefined || fleet.working().length === 0) return
+  const name = 'report.unmade'
+  const spec = {
+    name,
+    job: report.name,
+    lane: ownLane,
+    cron: null,
+    everyMs: 2_000,
+    tz: 'UTC',
+    startAtMs: null,
+    endAtMs: null,
+  }
+  const rules = { missed: 'once', overlap: 'allow', jitterMs: 0, key: 'nobody', input: null, declared: false } as const
+  await db.store().schedules.declare([{ ...spec, ...rules }])
+  const begun = () => timetable.slotsOf(name).some(({ state }) => state === 'ran')
+  const done = await within(world, auditMs + 5_000, begun)
+  oracle.check('L7', done, () => `a schedule that was declared and nothing else has not run after an audit`)
+}
+
+/** L7: of what nobody could run, as much runs as `missed` says. */
+async function downtime(world: SimWorld): Promise<void> {
+  const { oracle, fleet, kernel, draw, timetable, trace } = world
+  const working = fleet.working().filter(({ process }) => process.state === 'up')
+  const schedules = live(world)
+  trace.tell('CALM', 'all workers are down')
+  for (const member of working) fleet.crash(member, null)
+  const downMs = world.nowMs()
+  await kernel.run(() => false, draw.between(9_000, 20_000))
+  const upMs = world.nowMs()
+  for (const { jobs } of working) fleet.start(jobs)
+  await within(world, auditMs + 8_000, () => false)
+  for (const before of schedules) {
+    const { name, missed } = world.db.schedules.get(before.name) as ScheduleRow
+    const most = missed.startsWith('all ') ? Number(missed.slice(4)) : 1
+    const passed = timetable.slotsOf(name).filter(({ slot }) => slot > downMs && slot <= upMs)
+    const begun = passed.filter(({ begunAt }) => begunAt !== null)
+    oracle.check(
+      'L7',
+      begun.length <= most,
+      () => `of what ${name} missed in ${upMs - downMs} ms ${begun.length} ran, with missed: ${missed}`,
+    )
+  }
+}
+
+/** All of it, where something recurs. */
+export async function examineRecurring(world: SimWorld): Promise<void> {
+  const { plan, oracle, draw, user, db, kernel } = world
+  if (!plan.recurring) return
+  const broken = () => oracle.violations.length > 0
+  const tries = [punctual, draw.chance(0.5) ? lostHints : unmade, ...(draw.chance(0.4) ? [downtime] : [])]
+  for (const examine of tries) {
+    account(world)
+    if (broken()) return
+    await examine(world, 'after the storm')
+    if (broken()) return
+  }
+  account(world)
+  if (!broken() && tries.length > 2) await punctual(world, 'after downtime')
+  if (broken()) return
+  let left = db.schedules.size
+  for (const { name, endedAt } of db.schedules.values())
+    if (endedAt !== null) left--
+    else void user.operate((app) => app.schedules.end(name)).then(() => left--)
+  await within(world, 10_000, () => left === 0)
+  // What has begun ends.
+  const running = () => [...db.ledger.values()].some(({ job, holder }) => holder !== null && isTick(job))
+  await kernel.run(() => broken() || !running(), 20_000)
+  account(world)
+}
+
+const isTick = (job: string) => job === ownLane || ticks.some(({ name }) => name === job)
