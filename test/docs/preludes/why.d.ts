@@ -1,0 +1,2 @@
+// Names that the fragments of docs/why.md use.
+declare const app: import('regrow').App
