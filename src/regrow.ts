@@ -115,6 +115,7 @@ export function compose<Tx = Transaction>(
       store,
       inspector: store.inspector,
       timetable: store.timetable,
+      instants: instantsOf,
       explainer: store.explainer,
       census: store.census,
       sweeps: store.sweeps,

@@ -254,7 +254,7 @@ function ofSchedule({ name, job, why, since, endsAt }: StaleSchedule, at: Date):
       code: 'schedule_absent',
       job,
       message: `The schedule ${name} makes no new slots: no live worker has its job${end}`,
-      hint: `Start a worker that has it, or end it: regrow schedules end ${name}.`,
+      hint: `Start a worker that has it, or end it: regrow schedules end ${name} --yes`,
     }
   }
   const what = why === 'late' ? `its slot was due ${ago(since, at)}` : `no slot waits, the last was ${ago(since, at)}`

@@ -1,7 +1,8 @@
 // A person called, or a monitor: is everything well? Built on `status`; runs no query of the user's. What is unhealthy is
 // decided in findings.ts alone.
 import type { HealRow, Inspector } from '../store/inspector.ts'
-import type { Timetable } from '../store/timetable.ts'
+import type { ScheduleSpec } from '../store/schedules.ts'
+import type { StaleSchedule, Timetable } from '../store/timetable.ts'
 import { type Drift, drift } from './drift.ts'
 import { type Finding, findings } from './findings.ts'
 import { type JobStatus, type Status, type StatusPorts, status } from './status.ts'
@@ -23,7 +24,9 @@ export interface Health extends Status {
 }
 
 export interface HealthPorts extends StatusPorts {
-  readonly timetable: Pick<Timetable, 'stale'>
+  readonly timetable: Pick<Timetable, 'stale' | 'find'>
+  /** The next instants of a pattern. */
+  readonly instants: (spec: ScheduleSpec, afterMs: number, count: number) => number[]
   readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'heals'>
 }
 
@@ -33,12 +36,8 @@ const staleShown = 20
 
 /** Rejects when the store does not answer: then nobody can say that all is well. */
 export async function health(ports: HealthPorts): Promise<Health> {
-  const { inspector, timetable, leaseMs } = ports
-  const [found, heals, stale] = await Promise.all([
-    status(ports),
-    inspector.heals(healsShown),
-    timetable.stale(staleShown, leaseMs),
-  ])
+  const { inspector, leaseMs } = ports
+  const [found, heals, stale] = await Promise.all([status(ports), inspector.heals(healsShown), staleOnes(ports)])
   const list = findings({ ...found, heals, stale, leaseMs })
   return {
     healthy: list.every(({ level }) => level !== 'bad'),
@@ -47,4 +46,16 @@ export async function health(ports: HealthPorts): Promise<Health> {
     jobs: found.jobs.map((job) => ({ ...job, drift: drift(job, found.queue) })),
     heals,
   }
+}
+
+/** Without those that wait for nothing because their bounds leave no instant: they are over, not late. */
+async function staleOnes({ timetable, leaseMs, instants }: HealthPorts): Promise<StaleSchedule[]> {
+  const isOver = async ({ name, why, since }: StaleSchedule) => {
+    const row = why === 'missing' ? await timetable.find(name, leaseMs) : null
+    if (row === null || row.endAtMs === null) return false
+    return instants(row, since.getTime(), 1).length === 0
+  }
+  const found = await timetable.stale(staleShown, leaseMs)
+  const over = await Promise.all(found.map((each) => isOver(each).catch(() => false)))
+  return found.filter((_, i) => !over[i])
 }

@@ -130,6 +130,25 @@ test('where no live worker has it, a run waits, and the lists say why', async ()
   expect((await lines('run', 'tidy'))[0]).toMatch(/waits\. No live worker has its job: it starts when one does\.$/)
 })
 
+test('status --check fails for a schedule that stands still, and not for one that is over', async () => {
+  // A worker that beats and does nothing else.
+  await on.client.query(
+    `insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
+     values ('w', 'host', 1, '{"report.nightly": "h", "tidy": "h"}', now(), now() + interval '1 minute')`,
+  )
+  await on.client.query(
+    `insert into regrow.schedules (name, job, lane, cron, tz, missed, overlap, jitter_ms, declared, from_at, last_slot, end_at, created_at, seen_at)
+     select name, name, name, cron, 'UTC', 'once', 'skip', 0, true, now() - interval '2 days', now() - interval '1 hour', end_at, now(), now()
+     from (values ('report.nightly', '* * * * *', null), ('tidy', '0 0 1 1 *', now() + interval '1 minute')) as v(name, cron, end_at)`,
+  )
+  const { code, stdout } = await on.project.run('status', '--check')
+  expect(code).toBe(1)
+  expect(stdout).toContain('The schedule report.nightly stands still: no slot waits')
+  expect(stdout).not.toContain('tidy stands still')
+  await on.client.query(`delete from regrow.schedules where name = 'report.nightly'`)
+  expect(await on.project.run('status', '--check')).toMatchObject({ code: 0 })
+})
+
 test('what is wrong is refused, with what to do', async () => {
   await on.client.query(
     `insert into regrow.schedules (name, job, lane, cron, tz, missed, overlap, jitter_ms, declared, from_at, created_at, seen_at)
