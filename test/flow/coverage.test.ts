@@ -341,3 +341,25 @@ test('nothing is written, and no lock is left, by asking', async () => {
   await app.coverage({ rows: { 'app.databases': [{ id: 2 }] } })
   expect((await rows()).rows).toEqual(before)
 })
+
+test('a query that cannot be built or run makes its states unknown, and spoils nothing else', async () => {
+  await enumTable()
+  await pool.query(`insert into app.databases (id, state) values (1, 'pending')`)
+  const failing = { page: async () => [], isPending: () => Promise.reject(new Error('no connection')) }
+  const app = appOf()
+  app.job('built', { key: 'int', pending: () => JSON.parse('no query'), covers: databases })
+  app.job('custom', { key: 'int', pending: failing, covers: databases })
+  app.job('other', { key: 'int', pending: () => JSON.parse('none of app.databases') })
+  expect(told(await app.coverage())).toEqual([
+    expect.stringContaining(
+      'warn covers_query: built: it covers app.databases.state, and its pending query cannot be asked: ',
+    ),
+    `note state_unknown: app.databases.state: 'pending': it is not known whether built, custom claim it`,
+    `note state_unknown: app.databases.state: 'creating': it is not known whether built, custom claim it`,
+  ])
+  const alone = appOf()
+  alone.job('custom', { key: 'int', pending: failing, covers: databases })
+  expect(told(await alone.coverage())[0]).toBe(
+    'warn coverage_refused: app.databases.state: a question about it was refused: Job "custom": isPending failed: no connection',
+  )
+})

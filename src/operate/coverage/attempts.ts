@@ -27,7 +27,8 @@ export class Attempts {
     } catch (error) {
       const state = sqlState(error) ?? ''
       if (state === '57014' || (error as { code?: unknown }).code === 'deadline') this.#late.add(what)
-      else if (/^(0A|22|23|42)/.test(state)) this.#refused.set(what, messageOf(error).split('\n')[0] as string)
+      else if (/^(0A|22|23|42)/.test(state) || (error as { code?: unknown }).code === 'bad_pending')
+        this.#refused.set(what, messageOf(error).split('\n')[0] as string)
       else throw error
       return fallback
     }
@@ -50,7 +51,7 @@ export class Attempts {
         level: 'warn',
         code: 'coverage_refused',
         job: null,
-        message: `${what}: Postgres refused a question about it: ${message}`,
+        message: `${what}: a question about it was refused: ${message}`,
         why: 'What could not be asked is not known to be covered.',
         hint: 'May this user select from the table? Where the key of a job is of another type than the column, name the right one: `covers.key`.',
         fix: null,

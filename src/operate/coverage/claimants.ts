@@ -1,7 +1,7 @@
 // The jobs that may claim rows of a covered table: those that cover it, and any other whose pending query lives on it.
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
-import type { StateReader } from '../../store/coverage.ts'
+import type { Coverage, StateColumn, StateReader } from '../../store/coverage.ts'
 import { sqlState } from '../../store/executor.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
@@ -36,24 +36,56 @@ export async function claimantsOf(
       if (key === null) findings.push(keyless(job, shown))
       continue
     }
-    if (!job.query) continue
+    if (!job.query || !(covers || mentions(job, state.table))) continue
     const reader = await attempts.ask(shown, null, () =>
-      store.coverage.reader(state, job, covers?.key ?? null).catch((error: unknown) => {
-        const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : sqlState(error)?.startsWith('42')
-        if (!mistaken) throw error
+      readerOf(store.coverage, state, job, covers?.key ?? null, (error) => {
         // Another job's broken query is no matter of this column; doctor tells of it as that.
         if (covers) findings.push(broken(job, shown, error))
-        return null
       }),
     )
-    if (reader === null) continue
-    if (covers) {
+    if (reader === null) {
+      // What it claims is not known, so nothing may be called unclaimed for want of it.
+      if (covers) claimants.push({ job, declared: true, reader, key: null })
+    } else if (covers) {
       if (!reader.reads) findings.push(unread(job, shown))
       else if (reader.key === null) findings.push(keyless(job, shown))
       if (reader.reads) claimants.push({ job, declared: true, reader, key: reader.key })
     } else if (reader.driven && reader.key !== null) claimants.push({ job, declared: false, reader, key: reader.key })
   }
   return { claimants, findings }
+}
+
+/** False: the query cannot live on that table, whatever is asked of the database. One that cannot even be built does not. */
+function mentions({ query }: Job, table: string): boolean {
+  try {
+    return query?.().text.toLowerCase().includes(table.toLowerCase()) === true
+  } catch {
+    return false
+  }
+}
+
+/** Null, and told: the query cannot be built, or not be run. */
+async function readerOf(
+  store: Coverage,
+  state: StateColumn,
+  job: Job,
+  key: readonly string[] | null,
+  tell: (error: unknown) => void,
+): Promise<StateReader | null> {
+  try {
+    job.query?.()
+  } catch (error) {
+    tell(error)
+    return null
+  }
+  try {
+    return await store.reader(state, job, key)
+  } catch (error) {
+    const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : sqlState(error)?.startsWith('42')
+    if (!mistaken) throw error
+    tell(error)
+    return null
+  }
 }
 
 const broken = (job: Job, shown: string, error: unknown): DoctorFinding => ({

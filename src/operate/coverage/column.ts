@@ -1,5 +1,8 @@
 // One covered column: which job may claim which value, by proof, by rows, by trial; and which rows nobody would find.
+import { messageOf, RegrowError } from '../../base/errors.ts'
+import type { Job } from '../../job/job.ts'
 import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '../../store/coverage.ts'
+import type { Source } from '../../store/source.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
 import { type Claimant, claimantsOf } from './claimants.ts'
@@ -103,10 +106,19 @@ async function unclaimedRows(
   let left = found.keys
   for (const { job } of [first, ...rest]) {
     const keys = left.map((parts) => job.key.join(parts))
-    const { pending } = keys.length === 0 ? { pending: new Map() } : await source(job).check(keys)
+    const { pending } = keys.length === 0 ? { pending: new Map() } : await checked(source(job), job, keys)
     left = left.filter((_, i) => !pending.has(keys[i] as string))
   }
   return sample({ keys: left, more: found.more && left.length > 0 })
+}
+
+/** What the user's own code throws is no answer, and not the end of the others. */
+async function checked(source: Source, job: Job, keys: readonly string[]) {
+  try {
+    return await source.check(keys)
+  } catch (error) {
+    throw new RegrowError('bad_pending', `Job "${job.name}": isPending failed: ${messageOf(error)}`, 'Mend it.', error)
+  }
 }
 
 async function sharedRows(
