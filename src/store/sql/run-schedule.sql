@@ -4,13 +4,16 @@
 with env as materialized (
   select date_trunc('milliseconds', regrow.clock()) as at
 ),
+-- Never on an instant of the pattern, which accounts for all before it (S9): then it is a millisecond later.
 mine as materialized (
-  select s.* from regrow.schedules s where s.name = $1::text and s.ended_at is null and s.paused_at is null for update
+  select s.*, env.at + case when mod((extract(epoch from env.at - coalesce(s.start_at, 'epoch')) * 1000)::int8, coalesce(s.every_ms, 1000)) = 0
+    or mod((extract(epoch from env.at) * 1000)::int8, 1000) = 0 then interval '1 ms' else interval '0' end as slot
+  from regrow.schedules s cross join env where s.name = $1::text and s.ended_at is null and s.paused_at is null for update of s
 ),
 put as (
   insert into regrow.slots (schedule, slot, version, lane, key, due_at, state, made_at)
-  select s.name, env.at, s.version, s.lane,
-    s.name || '@' || s.version || '@' || to_char(env.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), env.at, 'waiting', env.at
+  select s.name, s.slot, s.version, s.lane,
+    s.name || '@' || s.version || '@' || to_char(s.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), env.at, 'waiting', env.at
   from mine s cross join env
   on conflict (schedule, slot) do nothing
   returning lane, key, slot
