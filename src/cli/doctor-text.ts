@@ -54,7 +54,8 @@ function costsTable(jobs: readonly JobCosts[], color: Output['color'], width: nu
     [
       column('job', ({ job }) => job),
       ...of('page', ({ page }) => page, 0),
-      ...of('next page', ({ nextPage }) => nextPage, 4),
+      ...of('next page', ({ nextPage }) => nextPage, 6),
+      ...of('last page', ({ lastPage }) => lastPage, 4),
       ...of('check', ({ check }) => check, 2),
     ],
     width,

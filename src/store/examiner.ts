@@ -63,6 +63,8 @@ export interface TableFacts extends TableName {
   readonly root: TableName
   /** The root has partitions: an index on it cannot be made concurrently. */
   readonly partitioned: boolean
+  /** False: a foreign table, whose indexes are made elsewhere. */
+  readonly indexable: boolean
   /** At a guess. */
   readonly rows: number
   /** The planner has statistics of it. */

@@ -66,6 +66,8 @@ export interface Source {
   pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
   /** Key of the row that ends the page of `limit` rows after `after`; null: there are not so many. As `pageQuery`. */
   pageEnd?(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
+  /** The last of all keys; null: nothing is pending. As `pageQuery`. */
+  lastKey?(timeoutMs: number): Promise<string | null>
   /** The statement of `check`, and one of all keys, as values: for who explains them. As `pageQuery`. */
   checkQuery?(keys: readonly string[]): Promise<SqlQuery>
   keysQuery?(): Promise<SqlQuery>

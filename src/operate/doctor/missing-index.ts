@@ -55,7 +55,7 @@ export async function missingIndex(
   ]
   const existing =
     table.indexes.find((index) => startsWith(index, columns) && sameCondition(index.where, where)) ?? null
-  const useful = columns.length > 0 && !existing?.valid && (rows === null || rows * 2 <= scan.rows)
+  const useful = table.indexable && columns.length > 0 && !existing?.valid && (rows === null || rows * 2 <= scan.rows)
   const made = existing ? rebuild(table, existing) : statement(table, columns, where)
   return {
     table: table.root,

@@ -38,6 +38,8 @@ export interface JobCosts {
   readonly page: StatementCost | null
   /** The one after; null: there is none. */
   readonly nextPage: StatementCost | null
+  /** The one that ends a pass, and finds nothing any more; null: that is the first one. */
+  readonly lastPage: StatementCost | null
   /** The check of up to a hundred keys. */
   readonly check: StatementCost | null
   readonly indexes: readonly IndexWish[]
@@ -45,7 +47,7 @@ export interface JobCosts {
 
 /** Which statement of a job reads too much of a table. */
 export interface TooMuch {
-  readonly part: 'page' | 'next page' | 'check'
+  readonly part: 'page' | 'next page' | 'last page' | 'check'
   readonly scan: Scan
   readonly cost: StatementCost
   /** It was given up after the time limit. */
@@ -73,8 +75,8 @@ export const smallRows = 10_000
 export const manyRows = 100_000
 
 export async function readsOf(examiner: Examiner, source: Source, job: Job): Promise<Reads | null> {
-  const { pageQuery, checkQuery, keysQuery, pageEnd } = source
-  if (job.query === null || !pageQuery || !checkQuery || !keysQuery || !pageEnd) return null
+  const { pageQuery, checkQuery, keysQuery, pageEnd, lastKey } = source
+  if (job.query === null || !pageQuery || !checkQuery || !keysQuery || !pageEnd || !lastKey) return null
   const whole = await examiner.explain(await keysQuery(), { analyze: false, timeoutMs: patienceMs })
   const tables = await examiner.tables(tablesOf(whole))
   const origins = originsOf(whole.plan)
@@ -86,23 +88,32 @@ export async function readsOf(examiner: Examiner, source: Source, job: Job): Pro
   })
   const page = await measure('page', sizes.page, await pageQuery(null, sizes.page, horizonMs))
   const full = returned(page) >= sizes.page
-  const end = full ? await orNull(pageEnd(null, sizes.page, patienceMs)) : null
-  const next = end === null ? null : await measure('next page', sizes.page, await pageQuery(end, sizes.page, horizonMs))
+  const lost: TooMuch['part'][] = []
+  const after = async (part: TooMuch['part'], key: Promise<string | null>) => {
+    const end = await orNull(key)
+    if (end !== null) return measure(part, sizes.page, await pageQuery(end, sizes.page, horizonMs))
+    // There is a page that long, so there is such a key: it was not found in time.
+    lost.push(part)
+    return null
+  }
+  const next = full ? await after('next page', pageEnd(null, sizes.page, patienceMs)) : null
+  const last = full ? await after('last page', lastKey(patienceMs)) : null
   const keys = page.gaveUp ? null : await orNull(source.page(null, sizes.check, horizonMs, patienceMs))
   const asked = keys?.rows.map(({ key }) => key) ?? []
   const check = await measure('check', sizes.check, await checkQuery(asked.length > 0 ? asked : [anyKey(job)]))
 
-  const all = [page, ...(next ? [next] : []), { ...check, keys: asked.length }]
+  const all = [page, ...(next ? [next] : []), ...(last ? [last] : []), { ...check, keys: asked.length }]
   const tooMuch = await blamed(examiner, all, tables, origins)
   const costs: JobCosts = {
     job: job.name,
     page: costOf(page, tables),
     nextPage: next && costOf(next, tables),
+    lastPage: last && costOf(last, tables),
     check: costOf({ ...check, keys: asked.length }, tables),
     indexes: wishes(tooMuch),
   }
   const slow = all.filter(({ gaveUp, part }) => gaveUp && !tooMuch.some((each) => each.part === part))
-  return { costs, tooMuch, slow: slow.map(({ part }) => part), tables }
+  return { costs, tooMuch, slow: [...slow.map(({ part }) => part), ...lost], tables }
 }
 
 interface Measured {
@@ -167,6 +178,8 @@ async function blamed(
       const read = gaveUp && table && scan.conditions.length > 0 ? Math.max(scan.rows, table.rows) : scan.rows
       const keys = origins.filter((each) => each.schema === scan.schema && each.name === scan.name)
       if (!table || read < (keys.length > 0 ? smallRows : manyRows) || read < timesTooMany * rows) continue
+      // Without statistics the planner does not know how few rows are behind a cursor: that alone is told of it.
+      if (!table.analyzed && part.endsWith(' page')) continue
       const columns = [...new Set(keys.map(({ column }) => column))]
       const waste: Waste = { scan: { ...scan, rows: read }, table, keys: columns, returned: rows, limit }
       const advice = await missingIndex(waste, (...args) => examiner.rowsWhere(...args))

@@ -2,6 +2,7 @@
 -- An index on a partition belongs to the table that it is a part of. What was never analyzed has no count of rows: then it is
 -- guessed from the bytes, at a hundred to the row.
 select n.nspname as schema, c.relname as name, rn.nspname as root_schema, r.relname as root_name, r.relkind = 'p' as partitioned,
+  r.relkind in ('r', 'p', 'm') as indexable,
   (case when c.reltuples >= 0 then c.reltuples else pg_relation_size(c.oid) / 100 end)::float8 as rows,
   exists (select 1 from pg_catalog.pg_statistic s where s.starelid = c.oid) as analyzed,
   (

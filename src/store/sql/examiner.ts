@@ -68,6 +68,7 @@ function tableOf(row: Row): TableFacts {
     name: row.name as string,
     root: { schema: row.root_schema as string, name: row.root_name as string },
     partitioned: row.partitioned === true,
+    indexable: row.indexable === true,
     rows: Number(row.rows),
     analyzed: row.analyzed === true,
     columns: JSON.parse((row.columns as string | null) ?? '{}') as Record<string, string>,

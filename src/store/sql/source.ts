@@ -101,6 +101,15 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
       }
     },
     checkQuery,
+    async lastKey(timeoutMs) {
+      const query = read()
+      const keys = (await shapeOf()).keys.map((key) => `q.${key}`)
+      const there = keys.map((key) => `${key} is not null`).join(' and ')
+      const order = keys.map((key) => `${key} desc`).join(', ')
+      const text = `select ${keyText(keys)} as key from (\n${query.text}\n) q where ${there} order by ${order} limit 1`
+      const { rows } = await named(db.queryWithin(timeoutMs, text, query.values))
+      return (rows[0]?.key as string | undefined) ?? null
+    },
     async keysQuery() {
       const [query, { keys }] = [read(), await shapeOf()]
       return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }

@@ -335,7 +335,7 @@ where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 
 order by w.started_at, w.id`,
   examineServer: `select current_user::text as "user", current_setting('server_version_num')::int as version,
   pg_is_in_recovery() as replica, current_setting('transaction_read_only') = 'on' as read_only,
-  (select count(*) from pg_stat_activity where backend_type = 'client backend')::int as open,
+  (select sum(numbackends) from pg_catalog.pg_stat_database)::int as open,
   current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
   (
     select json_agg(r.name || ' on ' || c.relname order by c.relname, r.name)
@@ -345,6 +345,7 @@ order by w.started_at, w.id`,
       and not (has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, r.name))
   )::text as lacking`,
   examineTables: `select n.nspname as schema, c.relname as name, rn.nspname as root_schema, r.relname as root_name, r.relkind = 'p' as partitioned,
+  r.relkind in ('r', 'p', 'm') as indexable,
   (case when c.reltuples >= 0 then c.reltuples else pg_relation_size(c.oid) / 100 end)::float8 as rows,
   exists (select 1 from pg_catalog.pg_statistic s where s.starelid = c.oid) as analyzed,
   (

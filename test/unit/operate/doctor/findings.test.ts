@@ -75,7 +75,7 @@ describe('the queue:', () => {
 describe('a statement that was given up:', () => {
   const cost = { rows: 10_000, rowsRead: 5_000_000, blocks: null, ms: null }
   const reads: Reads = {
-    costs: { job: 'order.ship', page: cost, nextPage: null, check: cost, indexes: [] },
+    costs: { job: 'order.ship', page: cost, nextPage: null, lastPage: null, check: cost, indexes: [] },
     ...{ tooMuch: [], slow: [], tables: [] },
   }
 
