@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import { auditsCases } from './store/audits.ts'
 import type { StoreContext } from './store/context.ts'
 import { crashesCases } from './store/crashes.ts'
+import { explainerCases } from './store/explainer.ts'
 import { inspectorCases } from './store/inspector.ts'
 import { intentsCases } from './store/intents.ts'
 import { keysCases } from './store/keys.ts'
@@ -34,6 +35,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...rememberedCases,
   ...pausesCases,
   ...inspectorCases,
+  ...explainerCases,
   ...sourceCases,
   ...pageCases,
   ...keysCases,

@@ -1,0 +1,130 @@
+// What a person is told of one key, of what is in quarantine, and of rows that a page leaves out.
+import assert from 'node:assert/strict'
+import type { Case } from '../suite.ts'
+import { fail, jobName, leaseMs, live, type StoreContext, take, worker } from './context.ts'
+
+const about = ({ store }: StoreContext, key: string, job = jobName) => store.explainer.key(job, key, leaseMs)
+
+export const explainerCases: readonly Case<StoreContext>[] = [
+  {
+    name: 'of a key that nobody knows the facts are those of its job',
+    async run(context) {
+      const { ledger, intent, pause, sweep, workers, otherSuspect, noProgress } = await about(context, 'x')
+      assert.deepEqual({ ledger, intent, pause, sweep }, { ledger: null, intent: null, pause: null, sweep: null })
+      assert.deepEqual([workers, otherSuspect, noProgress], [{ live: 0, able: 0 }, false, 0])
+      await worker(context, 'w1')
+      await context.store.sweeps.declare([{ job: jobName, everyMs: 60_000 }])
+      await context.store.pauses.pause(jobName, 'why', 'ann', null)
+      const known = await about(context, 'x')
+      assert.deepEqual([known.workers, known.pause?.author, known.sweep?.errors], [{ live: 1, able: 1 }, 'ann', 0])
+      assert.deepEqual((await about(context, 'x', 'other')).workers, { live: 1, able: 0 })
+    },
+  },
+  {
+    name: 'a claim is told with its holder, who beats until the lease is over',
+    async run(context) {
+      await worker(context, 'w1')
+      await worker(context, 'w2')
+      await take(context, 'w1', ['x'])
+      const { ledger } = await about(context, 'x')
+      assert.deepEqual([ledger?.state, ledger?.claim?.beating, ledger?.claim?.worker?.host], ['running', true, 'host'])
+      await live(context, ['w2'], leaseMs + 1)
+      const later = (await about(context, 'x')).ledger?.claim
+      assert.deepEqual([later?.beating, later?.worker?.pid], [false, 1])
+      await context.query(`delete from regrow.workers where id = 'w1'`)
+      assert.deepEqual((await about(context, 'x')).ledger?.claim, { worker: null, beating: false, alone: false })
+    },
+  },
+  {
+    name: 'failures, back-off and suspicion of a key are told, and whether another suspect runs',
+    async run(context) {
+      await worker(context, 'w1')
+      await fail(context, 'w1', 'x', { failures: 3, retryMs: 60_000, error: 'no' })
+      const { ledger, at } = await about(context, 'x')
+      assert.deepEqual([ledger?.failures, ledger?.error, ledger?.suspect, ledger?.claim], [3, 'no', false, null])
+      assert.equal(ledger?.retryAt && ledger.retryAt.getTime() - at.getTime(), 60_000)
+      await context.query(
+        `insert into regrow.ledger (job, key, crashes, state, holder, take) values ('a', 'y', 2, 'retrying', null, null), ('a', 'z', 2, 'running', 'w1', 9)`,
+      )
+      const waits = await about(context, 'y')
+      assert.deepEqual([waits.ledger?.suspect, waits.otherSuspect], [true, true])
+      assert.equal((await about(context, 'z')).otherSuspect, false)
+    },
+  },
+  {
+    name: 'quarantine is counted by job, filter and error, and listed by the same filter',
+    async run(context) {
+      await worker(context, 'w1')
+      const put = async (key: string, error: string, version: string | null = null) =>
+        fail(context, 'w1', key, { state: 'quarantined', error, version })
+      await put('x', 'Timeout after 5 ms')
+      await context.pass(60_000)
+      await worker(context, 'w1')
+      await put('y', 'timeout after 60 ms\n    at f', '2')
+      await put('z', 'gone')
+      const all = { error: null, sinceMs: null, beforeMs: null, version: null }
+      const keys = async (where: object) =>
+        (await context.store.inspector.quarantined(null, null, 10, { ...all, ...where })).map(({ key }) => key)
+      assert.deepEqual(await keys({ error: 'TIMEOUT' }), ['x', 'y'])
+      assert.deepEqual(await keys({ sinceMs: -30_000 }), ['y', 'z'])
+      assert.deepEqual(await keys({ beforeMs: -30_000 }), ['x'])
+      assert.deepEqual(await keys({ version: '2' }), ['y'])
+      assert.deepEqual(await context.store.census.count(null, { ...all, error: 'timeout' }), [{ job: 'a', count: 2 }])
+      const groups = (await context.store.census.errors('a', all, 10)).map(({ error, count }) => [error, count])
+      assert.deepEqual(groups, [
+        ['Timeout after <n> ms', 1],
+        ['gone', 1],
+        ['timeout after <n> ms', 1],
+      ])
+    },
+  },
+  {
+    name: 'a sweep that is made due ramped knows since when',
+    async run(context) {
+      await worker(context, 'w1')
+      await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
+      await context.store.sweeps.makeDue(['a'], { anew: true, ramped: true })
+      await context.pass(250)
+      const { turns } = await context.store.sweeps.turn('w1', ['a'], 1)
+      assert.equal(turns[0]?.rampedMs, 250)
+    },
+  },
+  {
+    name: 'rows that a page leaves out are counted by why, where the source can tell',
+    async run(context) {
+      await context.query(`create table if not exists held_rows (id text primary key, run_at timestamptz)`)
+      await context.query(`truncate held_rows`)
+      await context.query(
+        `insert into held_rows select v, case when v = 'later' then regrow.clock() + interval '1 hour' end
+         from unnest(array['free', 'later', 'live', 'aside', 'waits', 'soon']) v`,
+      )
+      await worker(context, 'w1')
+      await take(context, 'w1', ['live'])
+      await fail(context, 'w1', 'aside', { state: 'quarantined' })
+      await fail(context, 'w1', 'waits', { retryMs: 3_600_000 })
+      await fail(context, 'w1', 'soon', { retryMs: 1_000 })
+      const source = context.store.source(context.job('a', { text: 'select id, run_at from held_rows', values: [] }))
+      const page = await source.page(null, 10, 60_000, 10_000)
+      assert.deepEqual([page.scanned, page.rows.length], [6, 2])
+      if (!source.held) return
+      const counts = { running: 1, quarantined: 1, backedOff: 1, later: 1 }
+      assert.deepEqual(await source.held(null, 10, 60_000, 10_000), counts)
+    },
+  },
+  {
+    name: 'a key that is not pending is told with the conditions that its row fails, where the source can tell',
+    async run(context) {
+      await context.query(`create table if not exists unmet_rows (id int primary key, state text, n int)`)
+      await context.query(`truncate unmet_rows`)
+      await context.query(`insert into unmet_rows values (1, 'done', 3), (2, 'new', null)`)
+      const query = { text: `select id from unmet_rows where state = $1::text and n > 1`, values: ['new'] }
+      const source = context.store.source(context.job('a', query, 'int'))
+      if (!source.unmet) return
+      const state = { condition: `state = 'new'`, found: { state: 'done' } }
+      assert.deepEqual(await source.unmet('1'), { kind: 'conditions', table: 'unmet_rows', conditions: [state] })
+      const small = { condition: 'n > 1', found: { n: null } }
+      assert.deepEqual(await source.unmet('2'), { kind: 'conditions', table: 'unmet_rows', conditions: [small] })
+      assert.deepEqual(await source.unmet('3'), { kind: 'no row', table: 'unmet_rows' })
+    },
+  },
+]
