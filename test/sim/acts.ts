@@ -4,6 +4,7 @@ import type { Duration } from '../../src/base/duration.ts'
 import type { Deed, Part } from './cast.ts'
 import { mail } from './cast.ts'
 import type { Member } from './fleet.ts'
+import { handed, report } from './recurring.ts'
 import type { RecordIntent, WriteRow } from './script.ts'
 import { beginningMs } from './sim-process.ts'
 import type { SimWorld } from './world.ts'
@@ -178,6 +179,41 @@ export function restarts(when: Act['when'], ms: number, lost: 'all' | 'none'): A
       store.down = 'refuses'
       await kernel.passed(ms)
       store.down = false
+    },
+  }
+}
+
+/** Schedules go on until then, and until rows tell of every instant so far; then they are ended, and all is counted. */
+export function recurs(untilMs: number): Act {
+  return {
+    when: 0,
+    play: async ({ world: { kernel, timetable, db, user } }) => {
+      await kernel.passed(untilMs)
+      while (db.schedules.size === 0 || timetable.missing(quickMs) > 0) await kernel.passed(100)
+      for (const { name } of db.schedules.values()) await user.operate((app) => app.schedules.end(name))
+      timetable.account(() => false, 0)
+    },
+  }
+}
+
+/** Of an instant that just was, the slot may still be the next to be made. */
+const quickMs = 1_000
+
+/** A schedule is made at run time, for inputs. */
+export function schedulesReport(when: Act['when'], every: string): Act {
+  const options = { every: every as Duration, job: report.name, input: { deed: 'ok' } }
+  return { when, play: ({ world: { user } }) => user.operate((app) => app.schedules.add(handed, options)) }
+}
+
+/** A person pauses a schedule and resumes it `ms` later. */
+export function pausesSchedule(when: Act['when'], name: string, ms: number): Act {
+  return {
+    when,
+    play: async ({ world: { user, kernel, db } }) => {
+      while (!db.schedules.has(name)) await kernel.passed(100)
+      await user.operate((app) => app.schedules.pause(name, { reason: 'the scenario says so' }))
+      await kernel.passed(ms)
+      await user.operate((app) => app.schedules.resume(name))
     },
   }
 }

@@ -13,20 +13,23 @@ const promptMs = 1_500
 /** Schedules that somebody who lives makes slots of. */
 function live({ db, fleet }: SimWorld): ScheduleRow[] {
   const recurs = fleet.working().some(({ jobs }) => recursIn(jobs))
+  // Who waits for an earlier one whose input nobody works on waits for ever.
   return [...db.schedules.values()].filter(
-    ({ lane, endedAt, pausedAt }) => endedAt === null && pausedAt === null && (lane === ownLane || recurs),
+    ({ lane, endedAt, pausedAt, overlap }) =>
+      endedAt === null && pausedAt === null && (recurs || (lane === ownLane && overlap !== 'queue')),
   )
 }
 
 const account = (world: SimWorld) => {
-  const names = new Set(live(world).map(({ name }) => name))
+  // Where the queue has no room, hints wait for an audit.
+  const { maxHints } = world.plan.bounds
+  const names = new Set(maxHints === undefined ? live(world).map(({ name }) => name) : [])
   world.timetable.account(({ name }) => names.has(name), promptMs)
 }
 
 /** L7: each instant of the next seconds begins when it comes. */
 async function punctual(world: SimWorld, what: string): Promise<void> {
   const { oracle, timetable, plan } = world
-  // Where the queue has no room, hints wait for an audit.
   if (plan.bounds.maxHints !== undefined) return
   const fromMs = world.nowMs()
   await within(world, 9_000, () => false)

@@ -150,7 +150,8 @@ export class Fleet {
     const common = { sweep: { every: plan.sweepMs }, retry, timeout: '2m' }
     const inputs = declare(report.name, { ...common, input: mailInput })
     return [
-      ...ticks.map((part) => {
+      ...ticks.flatMap((part) => {
+        if (!schedules[part.name]) return []
         const bound = declare(part.name, { ...common, schedule: schedules[part.name] })
         return bound.handle(slotHandlerOf(this.#around.stage(), process, part))
       }),

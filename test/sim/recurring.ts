@@ -58,8 +58,8 @@ export const recurringParts: readonly Part[] = [...ticks, report]
 const byName = new Map(recurringParts.map((part) => [part.name, part]))
 export const recurringPartOf = (job: string): Part | undefined => byName.get(job)
 
-/** Of the jobs of a worker, whether it has the recurring ones, too: a special worker has not. */
-export const recursIn = (jobs: readonly string[]): boolean => jobs.length >= 4
+/** Of the jobs of a worker, whether it has the recurring ones, too: the special one, which has two, has not. */
+export const recursIn = (jobs: readonly string[]): boolean => jobs.length > 0 && jobs.length !== 2
 
 /** What the handler of a slot does; all are well when the storm is over. */
 export function slotDeed(seed: number, slotMs: number, calm: boolean): Deed {

@@ -1,6 +1,22 @@
 // The scenarios of the crash-point sweep: a few acts each, a small fleet, and at most one incident. Short on purpose: each is
 // played once for every port event that its process under test has.
-import { type Act, goesDown, pauses, records, releases, removes, restarts, stops, wipes, writes } from './acts.ts'
+
+import type { ScheduleOptions } from '../../src/job/schedule.ts'
+import {
+  type Act,
+  goesDown,
+  pauses,
+  pausesSchedule,
+  records,
+  recurs,
+  releases,
+  removes,
+  restarts,
+  schedulesReport,
+  stops,
+  wipes,
+  writes,
+} from './acts.ts'
 import { bill, mail, type Part, probe, render, ship } from './cast.ts'
 import type { Plan } from './plan.ts'
 
@@ -37,6 +53,16 @@ function scenario(
 ): Scenario {
   return { name, parts, soonMs, starts, acts, survivor: 'restarted', fates: ['dies', 'is cut off'], plan: {}, ...more }
 }
+
+/** A schedule in the code of each deploy, from a moment on. */
+const ticking = (...editions: readonly [fromMs: number, options: ScheduleOptions][]): Partial<Plan> => ({
+  ...rarely,
+  recurring: {
+    editions: editions.map(([fromMs, options]) => ({ fromMs, schedules: { 'tick.quick': options } })),
+    handed: null,
+    acts: [],
+  },
+})
 
 /** All of them; `npm run sim -- --crash-points` plays each with each of its fates. */
 export const scenarios: readonly Scenario[] = [
@@ -201,5 +227,51 @@ export const scenarios: readonly Scenario[] = [
     2,
     [writes(300, ship, 0, 'ok', { enqueue: 'never' }), records(300, 1, 'ok')],
     { plan: { sharedQueue: false } },
+  ),
+  scenario('a schedule goes on', [ship], 7_000, 'any', [recurs(5_000)], { fates, plan: ticking([0, { every: '2s' }]) }),
+  scenario(
+    'a schedule goes on beside another worker, and what was missed runs',
+    [ship],
+    7_000,
+    'any',
+    [recurs(5_000)],
+    {
+      survivor: 'beside',
+      plan: ticking([0, { every: '2s', missed: { all: 3 }, overlap: 'queue', jitter: 500 }]),
+    },
+  ),
+  scenario('a deploy edits a schedule', [ship], 8_000, 'any', [stops(2_500, '1s'), recurs(6_000)], {
+    fates,
+    plan: ticking([0, { every: '2s' }], [2_400, { every: '3s', overlap: 'allow' }]),
+  }),
+  scenario(
+    'a schedule is paused and resumed',
+    [ship],
+    9_000,
+    'any',
+    [pausesSchedule(1_500, 'tick.quick', 3_000), recurs(7_000)],
+    { plan: ticking([0, { every: '2s' }]) },
+  ),
+  scenario(
+    'a schedule that was made at run time hands over',
+    [ship],
+    8_000,
+    'any',
+    [schedulesReport(300, '2s'), recurs(6_000)],
+    { fates, plan: { ...rarely, recurring: { editions: [{ fromMs: 0, schedules: {} }], handed: null, acts: [] } } },
+  ),
+  scenario('the queue is wiped while a slot waits', [ship], 9_000, 'any', [wipes(2_500), recurs(7_000)], {
+    survivor: 'beside',
+    plan: ticking([0, { every: '2s' }]),
+  }),
+  scenario(
+    'the store restarts while a slot begins',
+    [ship],
+    9_000,
+    'any',
+    [restarts('schedules.write heard', 800, 'all'), recurs(6_000)],
+    {
+      plan: ticking([0, { every: '2s' }]),
+    },
   ),
 ]
