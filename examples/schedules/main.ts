@@ -41,8 +41,8 @@ const until = (holds: () => boolean) =>
 const first = app.work()
 await until(() => read.length === 2)
 await first.stop()
-say('nobody works for three seconds')
-await sleep(3_000)
+say('nobody works for a while')
+await sleep(2_500)
 
 const before = read.length
 const again = app.work()
