@@ -16,6 +16,7 @@ import { pageCases } from './store/page.ts'
 import { pausesCases } from './store/pauses.ts'
 import { releaseCases } from './store/release.ts'
 import { rememberedCases } from './store/remembered.ts'
+import { schedulesCases } from './store/schedules.ts'
 import { settleCases } from './store/settle.ts'
 import { sourceCases } from './store/source.ts'
 import { sweepsCases } from './store/sweeps.ts'
@@ -40,6 +41,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...pageCases,
   ...keysCases,
   ...intentsCases,
+  ...schedulesCases,
   ...migrateCases,
 ]
 
@@ -98,7 +100,8 @@ async function prepareDatabase(query: SqlExecutor['query']): Promise<void> {
     select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
     where schemaname = 'regrow' and tablename not in ('meta', 'pulse')`)
   await query(`truncate ${rows[0]?.tables as string}`)
-  await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+  await query('delete from regrow.pulse')
+  await query('insert into regrow.pulse (one) values (true)')
   await query('drop schema if exists regrow_testing cascade')
   await query('create schema regrow_testing')
   await query(`create table regrow_testing.clock as select timestamptz '2030-01-01 00:00:00+00' as at`)
