@@ -16,8 +16,17 @@ export interface StateColumn {
   readonly labels: readonly string[] | null
   /** Conditions of CHECK constraints that name this column alone; `name` is what they call it. */
   readonly checks: readonly { readonly name: string; readonly condition: string }[]
-  /** All columns, in their order; `standard`: a default that can be evaluated without an effect. */
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly standard: string | null }[]
+  /** All columns, in their order. */
+  readonly columns: readonly {
+    readonly name: string
+    readonly type: string
+    /** Its default, where that can be evaluated without an effect. */
+    readonly standard: string | null
+    /** It is never null. */
+    readonly required: boolean
+    /** Its type is an enum. */
+    readonly listed: boolean
+  }[]
   /** The table and all that inherits from it, by schema and name: plans name partitions. */
   readonly family: readonly (readonly [schema: string, name: string])[]
   /** An index begins with the column. */

@@ -45,9 +45,11 @@ select json_build_object(
   ),
   'columns', (
     select json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, -1),
+      'required', a.attnotnull, 'listed', y.typtype = 'e',
       'standard', case when a.attgenerated = '' and replace(pg_get_expr(d.adbin, d.adrelid), 'now()', '') !~ '[(]' then
         pg_get_expr(d.adbin, d.adrelid) end) order by a.attnum)
-    from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    from pg_attribute a join pg_type y on y.oid = a.atttypid
+      left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   ),
   'key', (

@@ -48,18 +48,44 @@ export const overAny = (column: StateColumn, query: SqlQuery, value: string | nu
     [stateParameter(column, value)],
   )
 
-/** Present rows, a new row with its defaults, and rows that somebody gave, all with that value. */
+type Column = StateColumn['columns'][number]
+
+/** Values of common types: nothing or long ago, and much or far ahead. */
+const extremes: readonly (readonly [RegExp, low: string, high: string])[] = [
+  [/^(smallint|integer|bigint|numeric|real|double precision)$/, '0', '30000'],
+  [/^boolean$/, 'false', 'true'],
+  [/^(date|timestamp with(out)? time zone)$/, `'1970-01-01'`, `'2999-01-01'`],
+  [/^(text|character varying)$/, `''`, `'x'`],
+  [/^uuid$/, `'${'0'.repeat(32)}'`, `'${'f'.repeat(32)}'`],
+  [/^jsonb?$/, `'{}'`, `'{}'`],
+]
+
+function extreme({ type, listed }: Column, which: 0 | 1): string {
+  if (listed) return `${which === 0 ? 'enum_first' : 'enum_last'}(null::${type})`
+  return extremes.find(([types]) => types.test(type))?.[which === 0 ? 1 : 2] ?? 'null'
+}
+
+/** Rows as they might be new, with defaults, and null where that is allowed; and with something in every column. */
+function madeRows({ columns }: StateColumn): string[] {
+  const row = (cell: (column: Column) => string) =>
+    columns.map((each) => `(${cell(each)})::${each.type} as ${quoted(each.name)}`).join(', ')
+  return ([0, 1] as const).flatMap((which) => [
+    row((each) => each.standard ?? (each.required ? extreme(each, which) : 'null')),
+    row((each) => extreme(each, which)),
+  ])
+}
+
+/** Present rows, new rows, and rows that somebody gave, all with that value. */
 export function overTrials(
   column: StateColumn,
   query: SqlQuery,
   value: string | null,
   rows: readonly TrialRow[],
 ): SqlQuery {
-  const fresh = column.columns.map(({ name, type, standard }) => `(${standard ?? 'null'})::${type} as ${quoted(name)}`)
   const given = `jsonb_populate_recordset(null::${tableName(column)}, $2::text::jsonb)`
   const trials = [
     `select ${columnsOf(column, '$1')} from (select * from ${tableName(column)} limit ${rowsTried}) x`,
-    `select ${columnsOf(column, '$1')} from (select ${fresh.join(', ')}) x`,
+    ...madeRows(column).map((row) => `select ${columnsOf(column, '$1')} from (select ${row}) x`),
     `select ${columnsOf(column, '$1')} from ${given} x`,
   ]
   const tried = over(column, query, trials.join('\nunion all\n'), [stateParameter(column, value), JSON.stringify(rows)])
