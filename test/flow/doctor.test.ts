@@ -334,10 +334,10 @@ describe('the queue:', () => {
   })
 
   test('a table of hints that is far too large for them is told', async () => {
-    // As large as thousands of hints would be, were they not gone.
-    await client.query(`alter table regrow.hints set (autovacuum_enabled = false)`)
+    // A hint to the block: as large as a million of them would be, had they not been popped.
+    await client.query('alter table regrow.hints set (autovacuum_enabled = false, fillfactor = 10)')
     await client.query(
-      `insert into regrow.hints (due_at, fresh, job, key) select now() + interval '1 day', false, 'x', repeat('k', 900) || n from generate_series(1, 70000) n`,
+      `insert into regrow.hints (due_at, fresh, job, key) select now() + interval '1 day', false, 'x', repeat('k', 900) || n from generate_series(1, 9000) n`,
     )
     await client.query('delete from regrow.hints')
     const app = thingApp()

@@ -2,8 +2,9 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type App, type Finding, type Health, type PendingRow, type Queue, sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { pglite } from '../../src/backends/pglite/index.ts'
+import { type App, type Finding, type Health, type PendingRow, type Queue, regrow, sql } from '../../src/index.ts'
+import { openPglite, reset, World } from './world.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -377,4 +378,23 @@ test('a queue that is full leaves rows without hints, which is no reason to worr
   expect(stray.sweep.pending).toMatchObject({ estimated: false })
   expect(stray.drift).toMatchObject({ pendingWithoutHint: { pushed: 0, left: 0 }, hintsWithoutRow: expect.any(Number) })
   expect(stray.drift.hintsWithoutRow).toBeGreaterThan(0)
+})
+
+test('the doctor says the same of a query on PGlite as on a server', async () => {
+  await reset(db)
+  await db.exec(`
+    create table orders (id int primary key, state text not null);
+    insert into orders select n, case when n % 1000 = 0 then 'new' else 'old' end from generate_series(1, 20000) n;
+    analyze orders`)
+  const app = regrow({ store: pglite(db) })
+  app.job('order.ship', { key: 'int', pending: sql`select id from orders where state = 'new'`, run() {} })
+  app.job('bad', { pending: sql`select id::text from orders`, run() {} })
+  const { findings } = await app.doctor()
+  expect(findings.map(({ level, code }) => `${level} ${code}`)).toEqual(['bad pending_refused', 'warn index_missing'])
+  expect(findings[1]?.fix).toBe(
+    `create index concurrently orders_id_where_state_new on public.orders (id) where state = 'new';`,
+  )
+  await db.query(`create index on orders (id) where state = 'new'`)
+  expect((await app.doctor({ jobs: ['order.ship'] })).findings).toEqual([])
+  await app.close()
 })

@@ -24,6 +24,10 @@ test('a standby is refused with the cure, and accepted after its promotion', asy
       code: 'read_only',
       message: expect.stringContaining('The store is a replica'),
     })
+    const { healthy, findings } = await app.doctor()
+    expect(healthy).toBe(false)
+    expect(findings.map(({ code }) => code)).toEqual(['read_only', 'schema_old'])
+    expect(findings[0]?.message).toBe('The store is a replica')
     const client = new pg.Client({ connectionString: server.url() })
     await client.connect()
     await client.query('select pg_promote()')
