@@ -74,7 +74,7 @@ export async function agree(
     } catch (error) {
       throw new Error(`step ${at}, ${JSON.stringify(step)}: ${(error as Error).message}`, { cause: error })
     }
-  await counted(model, queue)
+  await counted(model, queue, clock.now())
   return reached
 }
 
@@ -122,7 +122,7 @@ async function take(
     case 'moveMark':
       return assert.deepEqual(await queue.moveMark(step.mark), model.moveMark(step.mark), 'the mark that was found')
     case 'count':
-      return counted(model, queue)
+      return counted(model, queue, now)
     case 'wipe':
       return wiped(model, queue)
   }
@@ -163,9 +163,27 @@ async function flooded(hints: readonly Hint[], options: PushOptions, model: SimQ
   await queue.writeMark(mark)
 }
 
-async function counted(model: SimQueue, queue: Queue): Promise<void> {
+async function counted(model: SimQueue, queue: Queue, now?: number): Promise<void> {
   const found = await queue.count(jobs)
   assert.deepEqual(new Map([...found].sort()), model.count(jobs), 'count')
+  if (now !== undefined) for (const job of jobs) await peeked(job, model, queue, now)
+}
+
+/** Which hints of a job there are, of those that a call may ask for; due times are told to the millisecond. */
+async function peeked(job: string, model: SimQueue, queue: Queue, now: number): Promise<void> {
+  const hints = model.all().filter((hint) => hint.job === job)
+  if (!queue.peek || hints.length >= 1_000) return
+  const found = await queue.peek(job, [...hints.map(({ key }) => key), 'no key of any step'])
+  assert.equal(found.size, hints.length, `hints of ${job} that a peek found`)
+  for (const { key, dueAt, fresh } of hints) {
+    const there = found.get(key)
+    assert.equal(there?.fresh, fresh, `the lane of ${job} ${key}`)
+    const dueInMs = Math.max(0, dueAt - now)
+    assert.ok(
+      Math.abs((there?.dueInMs ?? Infinity) - dueInMs) <= 1,
+      `${job} ${key}: due in ${there?.dueInMs}, not ${dueInMs}`,
+    )
+  }
 }
 
 async function wiped(model: SimQueue, queue: Queue): Promise<void> {
