@@ -101,6 +101,7 @@ const cases: readonly [name: string, run: () => Promise<unknown>, which: RegExp,
   ['push into one lane', () => queue().push(hints(() => 0, false).slice(1, 49)), /as movable/, ['hints_key']],
   ['room', () => queue().push(hints(() => 0).slice(1, 49)), /^select count/, ['hints_due']],
   ['count', () => queue().count(['a', 'b', 'c']), /as delayed/, ['hints_due']],
+  ['peek', () => queue().peek('a', ['1', '2', '3']), /as due_ms/, ['hints_key']],
   ['page', page, /as sample/, ['hints_key']],
 ]
 /** Statements that have names, and with them plans that are kept. */
