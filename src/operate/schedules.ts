@@ -3,6 +3,7 @@
 import { RegrowError } from '../base/errors.ts'
 import { nearest } from '../base/options.ts'
 import { type Job, jobNamePattern } from '../job/job.ts'
+import { storable } from '../job/outcome.ts'
 import { readSchedule, type ScheduleOptions } from '../job/schedule.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
@@ -98,7 +99,7 @@ const pageMax = 1_000
 /** `ports` opens the store: nothing is opened before the first call. */
 export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfApp {
   const found = async (open: SchedulesPorts, name: string): Promise<TimetableRow> => {
-    const row = await open.timetable.find(name, open.leaseMs)
+    const row = await open.timetable.find(storable(name), open.leaseMs)
     if (!row) throw await unknownSchedule(open, name)
     return row
   }
@@ -118,13 +119,17 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     async list({ job, limit = 100, after } = {}) {
       const open = await ports()
       const size = Math.min(Math.max(1, Math.floor(limit)), pageMax)
-      const page = { job: job ?? null, after: after ?? null, limit: size }
+      const page = {
+        job: job === undefined ? null : storable(job),
+        after: after === undefined ? null : storable(after),
+        limit: size,
+      }
       const { rows } = await open.timetable.list(page, open.leaseMs)
       return { schedules: rows.map(infoOf), next: rows.length === size ? (rows.at(-1)?.name ?? null) : null }
     },
     async show(name, { slots = 20 } = {}) {
       const { timetable, leaseMs } = await ports()
-      const row = await timetable.find(name, leaseMs)
+      const row = await timetable.find(storable(name), leaseMs)
       if (!row) return null
       return { ...infoOf(row), slots: await timetable.slots(name, Math.min(Math.max(0, Math.floor(slots)), pageMax)) }
     },
@@ -141,20 +146,22 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       const open = await ports()
       if (typeof reason !== 'string' || reason.trim() === '')
         throw new RegrowError('bad_options', 'A pause needs a reason', 'Say why: who finds it wants to know.')
-      if (!(await open.timetable.pause(name, reason, author ?? open.author))) throw await notThere(open, name)
+      if (!(await open.timetable.pause(storable(name), storable(reason.trim()), storable(author ?? open.author))))
+        throw await notThere(open, name)
     },
     async resume(name, { author } = {}) {
       const open = await ports()
-      if (!(await open.timetable.resume(name, author ?? open.author))) throw await unknownSchedule(open, name)
+      if (!(await open.timetable.resume(storable(name), storable(author ?? open.author))))
+        throw await unknownSchedule(open, name)
       await open.keep([name], 'paused')
     },
     async end(name, { author } = {}) {
       const open = await ports()
-      if (!(await open.timetable.end(name, author ?? open.author))) throw await notThere(open, name)
+      if (!(await open.timetable.end(storable(name), storable(author ?? open.author)))) throw await notThere(open, name)
     },
     async run(name, { author } = {}) {
       const open = await ports()
-      const slot = await open.timetable.run(name, author ?? open.author)
+      const slot = await open.timetable.run(storable(name), storable(author ?? open.author))
       if (!slot) throw await notThere(open, name)
       await open.push([{ job: slot.lane, key: slot.key, delayMs: 0, fresh: true }])
       return { at: slot.at, key: slot.key }
@@ -202,8 +209,10 @@ async function specOf(open: SchedulesPorts, name: string, options: NewSchedule):
 
 /** Unknown, ended, or (for a run) paused: which of these, the row tells. */
 async function notThere(open: SchedulesPorts, name: string): Promise<RegrowError> {
-  const row = await open.timetable.find(name, open.leaseMs)
+  const row = await open.timetable.find(storable(name), open.leaseMs)
   if (!row) return unknownSchedule(open, name)
+  if (!row.ended && !row.paused)
+    return new RegrowError('schedule_stopped', `The schedule "${name}" has a slot of this millisecond`, 'Try again.')
   const what = row.ended ? 'has ended' : 'is paused'
   return new RegrowError('schedule_stopped', `The schedule "${name}" ${what}`, `regrow schedules resume ${name}`)
 }
