@@ -87,7 +87,9 @@ async function act(given: Given, cli: Cli, words: Words, actOn: ActOn): Promise<
     throw usage(`Both keys and ${given.all ? '--all' : 'a filter'} were given`, 'Give one of them.')
   if (keys.length === 0 && !given.all && !filtered)
     throw usage('Which keys?', 'Name the job and its keys; or give --all, or a filter such as --error.')
-  if (job === undefined && !filtered) throw usage('Which job?', 'Name it before the keys, or with --job.')
+  // What can be dropped is the intents of one job; of others a filter may find rows of the user's.
+  if (job === undefined && (!filtered || words.verb === 'drop'))
+    throw usage('Which job?', 'Name it before the keys, or with --job.')
   const asks = filtered || words.verb === 'drop'
   if (given.all && !filtered && asks && !given.yes && (!cli.around.interactive || cli.out.json))
     throw usage(`--all ${words.verb}s every quarantined intent of the job`, 'Add --yes if that is meant.')

@@ -43,7 +43,7 @@ const list = command({
       }
       const once = () => app.quarantine.list({ ...choice, ...page })
       const { value, stopped } = args.all ? await showingProgress(cli, every) : { value: await once(), stopped: false }
-      cli.out.result(value, () => listText(value, cli.out.color))
+      cli.out.result(value, () => listText(value, isFiltered(args), cli.out.color))
       return stopped ? exitCodes.stopped : exitCodes.fine
     })
   },
@@ -51,9 +51,10 @@ const list = command({
 
 function listText(
   { keys, next }: { keys: readonly QuarantinedKey[]; next: string | null },
+  filtered: boolean,
   color: Output['color'],
 ): string {
-  if (keys.length === 0) return 'Nothing is in quarantine.'
+  if (keys.length === 0) return nothing(filtered)
   const rows = keys.map((each) => [
     each.job,
     visible(each.key),
@@ -86,14 +87,14 @@ const errors = command({
     const choice = { ...(args.job ? { job: args.job } : {}), ...(limit ? { limit } : {}), ...filterOf(args) }
     return withStore(args, cli, async ({ app }) => {
       const groups = await app.quarantine.errors(choice)
-      cli.out.result({ errors: groups }, () => errorsText(groups, cli.out.color))
+      cli.out.result({ errors: groups }, () => errorsText(groups, isFiltered(args), cli.out.color))
       return 0
     })
   },
 })
 
-function errorsText(groups: readonly ErrorGroup[], color: Output['color']): string {
-  if (groups.length === 0) return 'Nothing is in quarantine.'
+function errorsText(groups: readonly ErrorGroup[], filtered: boolean, color: Output['color']): string {
+  if (groups.length === 0) return nothing(filtered)
   const rows = groups.map(({ job, error, count, lastAt, key }) => [
     String(count),
     job,
@@ -103,6 +104,10 @@ function errorsText(groups: readonly ErrorGroup[], color: Output['color']): stri
   ])
   return table(color, ['keys', 'job', 'last (UTC)', 'one of them', 'error'], rows)
 }
+
+const isFiltered = (args: Parameters<typeof filterOf>[0]) => Object.keys(filterOf(args)).length > 0
+
+const nothing = (filtered: boolean) => (filtered ? 'Nothing that is in quarantine fits.' : 'Nothing is in quarantine.')
 
 const seconds = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ')
 

@@ -1,7 +1,7 @@
 // regrow why: why one key does not run, what comes next, and what to type.
 import { readable, type Why, type WhyFacts } from '../../index.ts'
 import { appArgs, command } from '../command.ts'
-import { withApp } from '../open.ts'
+import { withApp as open } from '../open.ts'
 import { brief, type Output, relative, visible } from '../output.ts'
 
 export const why = command({
@@ -24,15 +24,16 @@ export const why = command({
     ['regrow why account.close -- -5', 'a key that begins with a minus'],
   ],
   run: (args, cli) =>
-    withApp(args, cli, async ({ app }) => {
+    open(args, cli, async ({ app }) => {
       const found = await app.why(args.job, args.key)
-      cli.out.result(found, () => whyText(found, cli.out.color))
+      cli.out.result(found, () => whyText(found, args.app, cli.out.color))
       return 0
     }),
 })
 
-function whyText(found: Why, color: Output['color']): string {
-  const { job, key, reason, sentence, also, next, nextAt, commands, facts } = found
+function whyText(found: Why, app: string | undefined, color: Output['color']): string {
+  const { job, key, reason, sentence, also, next, nextAt, facts } = found
+  const commands = found.commands.map(({ line, does }) => ({ line: withApp(line, app), does }))
   const width = Math.max(0, ...commands.map(({ line }) => line.length))
   const when = nextAt && nextAt > facts.at ? ` (${instant(nextAt)})` : ''
   return [
@@ -45,6 +46,13 @@ function whyText(found: Why, color: Output['color']): string {
     '',
     ...factLines(facts).map(([name, text]) => `${color.dim(name.padEnd(9))}${visible(text)}`),
   ].join('\n')
+}
+
+/** As it is to be typed by who named the app on this command line; flags stand before `--`. */
+function withApp(line: string, app: string | undefined): string {
+  if (app === undefined) return line
+  const flag = ` --app ${/^[\w./@-]+$/.test(app) ? app : `'${app.replaceAll("'", `'\\''`)}'`}`
+  return line.includes(' -- ') ? line.replace(' -- ', `${flag} -- `) : `${line}${flag}`
 }
 
 /** What the answer stands on, a line each. */

@@ -3,7 +3,7 @@
 import { readable } from '../../base/duration.ts'
 import type { Unmet } from '../../store/unmet.ts'
 import type { WhyFacts } from './facts.ts'
-import { ago, count, fromNow, type Judge, lastError, typed } from './told.ts'
+import { ago, count, fromNow, type Judge, lastError, since, typed } from './told.ts'
 
 const noProgressText = 'It ran and returned, but the row is still pending'
 
@@ -41,12 +41,12 @@ export const held: Judge = (facts) => {
   if (claim.worker && claim.beating) {
     // Only the first take writes down when it was: later ones leave the time of the last failure.
     const first = ledger.failures + ledger.crashes === 0
-    const since = first ? `, for ${readable(Math.max(0, at.getTime() - ledger.updatedAt.getTime()))}` : ''
+    const duration = first ? `, for ${since(ledger.updatedAt, at)}` : ''
     const stuck =
       claim.worker.stuck > 0 ? ` ${count(claim.worker.stuck, 'slot')} of that worker did not end in time.` : ''
     return {
       reason: 'running',
-      sentence: `It is running now: ${who}${since}${claim.alone ? ', alone, since it crashed its process before' : ''}. That worker last beat ${ago(claim.worker.beatAt, at)}.${stuck}`,
+      sentence: `It is running now: ${who}${duration}${claim.alone ? ', alone, since it crashed its process before' : ''}. That worker last beat ${ago(claim.worker.beatAt, at)}.${stuck}`,
       next: `It ends by itself, or is aborted ${readable(timeoutMs)} after it began. A worker that dies is noticed ${readable(leaseMs)} later.`,
       nextAt: first ? new Date(ledger.updatedAt.getTime() + timeoutMs) : null,
       commands: [],
@@ -54,7 +54,7 @@ export const held: Judge = (facts) => {
   }
   const beat = claim.worker?.beatAt ?? null
   const over = Math.max(beat ? beat.getTime() + leaseMs : at.getTime(), graceUntil?.getTime() ?? 0, at.getTime())
-  const silent = beat ? `, which has been silent for ${readable(Math.max(0, at.getTime() - beat.getTime()))}` : ''
+  const silent = beat ? `, which has been silent for ${since(beat, at)}` : ''
   return {
     reason: 'claim_silent',
     sentence: `It is claimed by ${who}${silent}: that worker is probably dead.`,
@@ -131,7 +131,7 @@ export const quarantined: Judge = (facts) => {
   ]
   return {
     reason: 'quarantined',
-    sentence: `It is in quarantine since ${ago(ledger.updatedAt, at)}, after ${tries.join(' and ')}.${lastError(ledger.error)}`,
+    sentence: `It has been in quarantine for ${since(ledger.updatedAt, at)}, after ${tries.join(' and ')}.${lastError(ledger.error)}`,
     next: `Nothing, until a person releases it${versioned ? ', or its row gets another version' : ''}.`,
     nextAt: null,
     commands: [
@@ -147,7 +147,7 @@ export const paused: Judge = ({ pause, job, at }) =>
     ? null
     : {
         reason: 'paused',
-        sentence: `The job is paused since ${ago(pause.since, at)} by ${pause.author}: ${pause.reason}`,
+        sentence: `The job has been paused for ${since(pause.since, at)} by ${pause.author}: ${pause.reason}`,
         next: pause.until
           ? `The pause is over ${fromNow(pause.until, at)}; then everything comes back, slowly at first.`
           : 'Nothing, until somebody resumes the job; then everything comes back, slowly at first.',

@@ -62,7 +62,8 @@ export function typed(verb: string, job: string, ...items: readonly string[]): s
 export const enqueueIt = ({ job, item }: WhyFacts, does: string): WhyCommand[] =>
   item === null ? [] : [{ line: typed('enqueue', job, item), does }]
 
-export const ago = (since: Date, at: Date) => `${readable(Math.max(0, at.getTime() - since.getTime()))} ago`
+export const since = (then: Date, at: Date) => readable(Math.max(0, at.getTime() - then.getTime()))
+export const ago = (then: Date, at: Date) => `${since(then, at)} ago`
 export const fromNow = (then: Date, at: Date) =>
   then <= at ? 'now' : `in ${readable(Math.max(0, then.getTime() - at.getTime()))}`
 export const count = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`

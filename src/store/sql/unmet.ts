@@ -61,9 +61,11 @@ interface Scan {
   readonly keys: readonly string[]
 }
 
-/** For this transaction only: no index, so that the filter is whole; one process; and an end. */
+/** A look changes nothing, whatever functions the query calls; and it has an end. */
+const harmless = { transaction_read_only: 'on', statement_timeout: String(timeoutMs) }
+/** No index, so that the filter is whole; and one process. */
 const settings = {
-  statement_timeout: String(timeoutMs),
+  ...harmless,
   enable_indexscan: 'off',
   enable_indexonlyscan: 'off',
   enable_bitmapscan: 'off',
@@ -71,8 +73,7 @@ const settings = {
 }
 
 async function filteredScan(tx: SqlExecutor, query: SqlQuery, shape: QueryShape): Promise<Scan | string> {
-  const set = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  await tx.query(`select ${set.join(', ')}`)
+  await tx.query(setting(settings))
   const keys = shape.keys.map((column) => `q.${column}`).join(', ')
   const { rows } = await tx.query(
     `explain (verbose, format json) select ${keys} from (\n${query.text}\n) q`,
@@ -118,7 +119,7 @@ async function evaluated(
     ...columns.map((column, i) => `left(${quoted(alias)}.${column}::text, ${valueMax}) as v${i}`),
   ]
   const match = keys.map((column, i) => `${column} = $${i + 1}::text::${types[job.key.columns[i]?.type ?? 'text']}`)
-  await tx.query(`select set_config('statement_timeout', '${timeoutMs}', true)`)
+  await tx.query(setting(harmless))
   const text = `select ${['true as there', ...cells].join(', ')} from ${from} as ${quoted(alias)} where ${match.join(' and ')} limit 1`
   const { rows } = await tx.query(text, parts as SqlValue[])
   const row = rows[0]
@@ -138,6 +139,12 @@ async function evaluated(
     })),
   }
 }
+
+/** For this transaction only. */
+const setting = (values: Readonly<Record<string, string>>) =>
+  `select ${Object.entries(values)
+    .map(([name, value]) => `set_config('${name}', '${value}', true)::text`)
+    .join(', ')}`
 
 function planOf(row: Row | undefined): Plan | undefined {
   const answer = row?.['QUERY PLAN']
