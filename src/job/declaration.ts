@@ -150,6 +150,10 @@ export interface RecurringJob<Tx = Transaction> {
   handle(run: (slot: Slot, ctx: Context<Tx>) => unknown): Handler
 }
 
+/** What the compiler says of a `schedule` that fits no overload: it tells of the last one. */
+type ScheduleStandsAlone =
+  'a job has one of `pending`, `input`, `schedule`; a `schedule` has `cron` or `every`, and `tz`, `missed`, `overlap`, `jitter`, `startAt`, `endAt`'
+
 /** Declares a job and binds it to the app. A job has exactly one of `pending`, `input` and `schedule`. */
 export interface DeclareJob<Tx = Transaction> {
   <Schema extends StandardSchemaV1>(
@@ -159,6 +163,6 @@ export interface DeclareJob<Tx = Transaction> {
   (name: string, options: RecurringOptions<Tx> & { pending?: never; input?: never }): RecurringJob<Tx>
   <const S extends KeyShape = 'text'>(
     name: string,
-    options: PendingOptions<S, Tx> & { input?: never; schedule?: never },
+    options: PendingOptions<S, Tx> & { input?: never; schedule?: ScheduleStandsAlone },
   ): PendingJob<S, Tx>
 }

@@ -31,11 +31,14 @@ const backup = app.job('backup.run', {
 })
 const welcomeEmail = app.job('email.welcome', { input: z.object({ to: z.string() }) })
 
+const report = app.job('report.nightly', { schedule: { cron: '0 3 * * *', tz: 'Europe/Berlin', missed: 'once' } })
+
 const handlers = [
   backup.handleMany(async (ids, ctx) => {
     for (const id of ids) ctx.fail(id, new Error('no'))
   }),
   welcomeEmail.handle(async ({ to }, ctx) => ctx.log.info(to)),
+  report.handle(async (slot, ctx) => ctx.log.info(slot.at.toISOString())),
 ]
 
 /** Compiled, never called: it would need the database. */
@@ -51,15 +54,18 @@ async function uses(id: string, ids: bigint[], to: string) {
     await tx.query('select 1')
     await welcomeEmail.enqueue({ to }, { tx })
   })
+  await app.schedules.add('digest.ada', { job: welcomeEmail, input: { to }, cron: '0 8 * * MON', tz: 'Asia/Kolkata' })
+  await app.schedules.add('backup.1', { job: backup, key: 1n, every: '1h', missed: { all: 3 }, overlap: 'queue' })
   await worker.stop({ grace: '25s' })
 }
 
-test('the code of the design declares three jobs and opens nothing', () => {
+test('the code of the design declares four jobs and opens nothing', () => {
   expect(uses).toBeTypeOf('function')
   expect(app.jobs().map(({ name, kind, handled }) => [name, kind, handled])).toEqual([
     ['database.create', 'pending', true],
     ['backup.run', 'pending', false],
     ['email.welcome', 'input', false],
+    ['report.nightly', 'schedule', false],
   ])
 })
 

@@ -29,6 +29,18 @@ const programs: Record<string, { code: string; says: RegExp[] }> = {
     code: `app.job('a', { pending, run: (_, ctx: Context<{ copyFrom(text: string): void }>) => void ctx })`,
     says: [/'copyFrom' is missing in type 'PgliteTransaction'/],
   },
+  'a schedule beside a pending query': {
+    code: `app.job('a', { pending, schedule: { every: '1h' } })`,
+    says: [/a job has one of `pending`, `input`, `schedule`/],
+  },
+  'a misspelt option of a schedule': {
+    code: `app.job('a', { schedule: { every: '1h', jiter: '1m' } })`,
+    says: [/a `schedule` has `cron` or `every`, and `tz`, .*`jitter`/],
+  },
+  'a slot that is enqueued': {
+    code: `void app.job('a', { schedule: { every: '1h' } }).enqueue('x')`,
+    says: [/enqueue/],
+  },
   'a store that is none': {
     code: `void regrow({ store: 'postgres://localhost' })`,
     says: [/'string' is not assignable to type 'StoreDriver</],
