@@ -31,12 +31,12 @@ const countMax = 1_000
  * passed are caught up as `missed` says, and there is one that waits for the future.
  */
 export function keep(row: ScheduleRow, ports: PlanPorts, reason: SkipReason = 'missed'): ScheduleWrite | null {
-  const judged = row.open.filter(({ held }) => held).map((slot) => judge(row, slot, ports))
+  const baseMs = Math.max(row.lastSlotMs ?? Number.NEGATIVE_INFINITY, row.fromMs, ...begunOf(row, ports))
+  const judged = row.open.filter(({ held }) => held).map((slot) => judge(row, slot, ports, baseMs))
   const kept = judged.filter(({ state }) => state === 'waiting')
   const waits = kept.length > 0 || ofPattern(row, ports).some(({ held, begunMs }) => !held && begunMs === null)
   // A schedule that nobody has makes no new slots: who has it again catches up.
   if (waits || row.paused || !row.live) return judged.length > 0 ? written(row, null, judged) : null
-  const baseMs = Math.max(row.lastSlotMs ?? Number.NEGATIVE_INFINITY, row.fromMs, ...begunOf(row, ports))
   const { slots, accountedMs } = caughtUp(row, ports, baseMs, null, reason)
   const all = unique([...judged, ...slots])
   return all.length > 0 ? written(row, accountedMs, all) : null
@@ -120,15 +120,20 @@ function caughtUp(
 /** How many of the instants that were missed run. */
 const runsOf = (missed: string) => (missed.startsWith('all ') ? Number(missed.slice(4)) : 1)
 
-/** A slot that an edit held: it waits on under the new version, comes later where others come before it now, or is replaced. */
-function judge(row: ScheduleRow, slot: OpenSlot, { pattern, atMs }: PlanPorts): SlotWrite {
+/**
+ * A slot that an edit held: it waits on under the new version, comes later where others come before it now, or is replaced.
+ * `baseMs`: up to here all is accounted for. What came since the edit is caught up first, however late somebody looks.
+ */
+function judge(row: ScheduleRow, slot: OpenSlot, { pattern }: PlanPorts, baseMs: number): SlotWrite {
   const { slotMs } = slot
   const fits = pattern.includes(slotMs)
-  if (fits && slotMs > atMs && pattern.next(atMs) !== slotMs)
+  if (fits && slotMs > baseMs && pattern.next(baseMs) !== slotMs)
     return { ...skip(row, slotMs, 'replaced'), state: 'withdrawn', reason: null }
   if (fits) return waiting(row, slotMs, Math.min(slot.dueMs, slotMs + row.jitterMs))
-  // The old pattern is gone: what it had between this slot and the edit is told by its span alone.
-  const range = row.fromMs > slotMs ? { throughMs: Math.floor(row.fromMs), count: null } : undefined
+  // The old pattern is gone: what it had between this slot and the edit, or the next one of it, is told by its span alone.
+  const nextMs = Math.min(...row.open.flatMap((each) => (each.slotMs > slotMs ? [each.slotMs - 1] : [])))
+  const throughMs = Math.min(Math.floor(row.fromMs), nextMs)
+  const range = throughMs > slotMs ? { throughMs, count: null } : undefined
   return skip(row, slotMs, 'replaced', range)
 }
 

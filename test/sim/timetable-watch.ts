@@ -103,12 +103,12 @@ export class TimetableWatch {
     if (statement === 'restart') return
     if (!after) {
       // Withdrawn by an edit, or told of by a row that stands for many.
-      const may = before?.begunAt === null && (isOpen(before) || before.reason === 'replaced')
+      const may = before?.begunAt === null && (isOpen(before) || mayComeBack(before))
       oracle.check('S9', may, () => `a slot is gone: ${JSON.stringify(before)}`)
       return
     }
     const which = () => `slot ${after.key} (${statement})`
-    const ended = before?.state === 'ran' || (before?.state === 'skipped' && before.reason !== 'replaced')
+    const ended = before?.state === 'ran' || (before?.state === 'skipped' && !mayComeBack(before))
     if (before) oracle.check('S9', !ended, () => `${which()} was ${before.state} and is ${after.state}`)
     if (statement === 'timetable.run') this.#byHand.add(`${after.schedule} ${after.slot}`)
     const known = this.#previous.get(after.schedule)?.lastSlot ?? null
@@ -285,6 +285,8 @@ const skips: Readonly<Record<string, FaultName>> = {
 /** The rows that stand for an instant. */
 const tellingOf = (rows: readonly SlotRow[], at: number) =>
   rows.filter(({ slot, through }) => slot <= at && at <= (through ?? slot))
+/** It was skipped before its time, and never ran. */
+const mayComeBack = ({ reason }: SlotRow) => reason === 'replaced' || reason === 'ended'
 const isOpen = ({ state }: SlotRow) => state === 'waiting' || state === 'held'
 const iso = (ms: number) => new Date(ms).toISOString()
 const versionOf = (key: string) => (slotCodec.decode(key) as Slot).version

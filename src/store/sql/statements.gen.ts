@@ -1241,7 +1241,7 @@ withdrawn as (
   delete from regrow.slots t using asked x
   where t.schedule = x.schedule and t.begun_at is null and case
     when x.state = 'withdrawn' then t.slot = x.slot and t.state in ('waiting', 'held')
-    else t.slot > x.slot and t.slot <= x.through and t.reason = 'replaced'
+    else t.slot > x.slot and t.slot <= x.through and t.reason in ('replaced', 'ended')
   end
 ),
 written as (
@@ -1254,7 +1254,7 @@ written as (
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)
-  where t.state in ('waiting', 'held') or t.reason = 'replaced'
+  where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended')
 )
 select name from moved`,
 } as const

@@ -201,7 +201,7 @@ function* write(
       if (row.lastSlot !== null && slot <= row.lastSlot && !(there && isOpen(there))) continue
       yield* session.lock(slots, id)
       const known = session.get(slots, id)
-      if (known && !isOpen(known) && known.reason !== 'replaced') continue
+      if (known && !isOpen(known) && !mayComeBack(known)) continue
       const { version, lane, key, state, reason, count } = each
       if (state === 'withdrawn') {
         if (known && isOpen(known) && known.begunAt === null) session.set(slots, id, undefined)
@@ -211,7 +211,7 @@ function* write(
       // A row stands for many instants: those that an edit had replaced among them.
       if (through !== null)
         for (const other of [...slots.rows.values()])
-          if (other.schedule === name && other.slot > slot && other.slot <= through && other.reason === 'replaced') {
+          if (other.schedule === name && other.slot > slot && other.slot <= through && mayComeBack(other)) {
             yield* session.lock(slots, slotId(name, other.slot))
             session.set(slots, slotId(name, other.slot), undefined)
           }
@@ -233,6 +233,9 @@ function* write(
   }
   return new Set(mine.keys())
 }
+
+/** It was skipped before its time, by an edit or an end, and never ran. */
+const mayComeBack = ({ reason }: SlotRow): boolean => reason === 'replaced' || reason === 'ended'
 
 /** The greater of two instants, as `greatest` has it: null is none. */
 export const later = (a: number | null, b: number | null): number | null =>
