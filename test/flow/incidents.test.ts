@@ -36,9 +36,9 @@ const on = cliOnPostgres({
   emptied: 'orders, regrow.heals',
   env: (url) => ({ SHOP_DATABASE: url, REDIS_URL: redis.url(), REGROW_AUTHOR: 'ann' }),
   files: {
-    'jobs.ts': jobs,
-    'carrier.ts': carrier,
-    'package.json': JSON.stringify({ type: 'module', regrow: { app: './jobs.ts' } }),
+    'jobs.js': jobs,
+    'carrier.js': carrier,
+    'package.json': JSON.stringify({ type: 'module', regrow: { app: './jobs.js' } }),
   },
 })
 
@@ -98,17 +98,17 @@ async function ends(worker: Running): Promise<void> {
 
 test('the queue is flushed at peak: every order is shipped, each once', async () => {
   const story = new Story('The queue is flushed at peak')
-  await on.client.query('insert into orders (id) select * from generate_series(1, 2000)')
+  await on.client.query('insert into orders (id) select * from generate_series(1, 1000)')
   const [first, second] = [on.project.start('work'), await on.started()]
   await first.says('working')
-  await on.until(`select count(*) >= 200 from orders where state = 'shipped'`)
+  await on.until(`select count(*) >= 100 from orders where state = 'shipped'`)
   await redis.command('FLUSHALL')
   await on.until('select count(*) = 1 from regrow.heals where ended_at is not null')
   await story.types('status --check')
-  await shipped(2000)
+  await shipped(1000)
   await story.types('sweep order.ship --dry-run')
   story.isOver()
-  expect(await parcels()).toEqual([{ parcels: 1, count: 2000 }])
+  expect(await parcels()).toEqual([{ parcels: 1, count: 1000 }])
   await Promise.all([ends(first), ends(second)])
   // The first block of the page that no command stands before: what a worker writes.
   const log = page.blocks.find(({ info }, i) => info === 'text' && page.blocks[i - 1]?.info !== 'sh')?.code ?? ''
@@ -163,7 +163,7 @@ test('a row does not run: why and doctor say what it waits for, and then it runs
   )
   await story.types('why order.ship 1043')
   await story.types('doctor', 1)
-  on.project.write('jobs.ts', jobs.replace(`in ('paid')`, `in ('paid', 'backordered')`))
+  on.project.write('jobs.js', jobs.replace(`in ('paid')`, `in ('paid', 'backordered')`))
   await ends(worker)
   await on.started()
   await story.types('doctor')
