@@ -80,6 +80,27 @@ test("a fence of ctx.tx that gets no answer is nobody's failure (L9)", async () 
   expect(oracle.violations).toEqual([])
 })
 
+test('a schedule that was ended and resumed before its next instant runs at that instant (L7)', async () => {
+  const editions = [{ fromMs: 0, schedules: { 'tick.quick': { every: '2s' as const } } }]
+  const { world } = begin({ recurring: { editions, handed: null, acts: [] } })
+  const { kernel, fleet, oracle, user, timetable } = world
+  fleet.start(jobs)
+  await kernel.pass(4_300)
+  let resumed = false
+  void user
+    .operate((app) => app.schedules.end('tick.quick'))
+    .then(() => user.operate((app) => app.schedules.resume('tick.quick')))
+    .then(() => {
+      resumed = true
+    })
+  expect(await kernel.run(() => resumed, 500)).toBe(true)
+  await kernel.pass(4_000)
+  const ran = timetable.slotsOf('tick.quick').flatMap(({ slot, begunAt }) => (begunAt === null ? [] : [slot % 10_000]))
+  expect(ran).toEqual([2_000, 4_000, 6_000, 8_000])
+  timetable.account(() => true, 1_000)
+  expect(oracle.violations).toEqual([])
+})
+
 /** What each seed found when it was first played; what it plays changes with the generator. */
 const seeds: Readonly<Record<number, string>> = {
   32: 'a process never started, because its store hung when it began',
