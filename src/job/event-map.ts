@@ -45,7 +45,7 @@ export interface EventMap {
   'slot.skipped': {
     schedule: string
     at: string
-    reason: 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap'
+    reason: 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap' | 'dropped'
     through: string | null
     count: number | null
   }

@@ -1,4 +1,4 @@
-// A person called: what failed for good, why, and what becomes of it. Release makes a key new, drop ends an intent.
+// A person called: what failed for good, why, and what becomes of it. Release makes a key new, drop ends an intent or a slot.
 import { RegrowError } from '../base/errors.ts'
 import type { LongOptions } from '../base/progress.ts'
 import { redact } from '../base/redact.ts'
@@ -55,7 +55,7 @@ export interface Quarantine {
    */
   release(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<ReleaseReport>
   /**
-   * Ends intents for good. Work that is a row of yours cannot be dropped here: change the row so that the pending query
+   * Ends intents for good, and slots of schedules. Work that is a row of yours cannot be dropped here: change the row so that the pending query
    * no longer returns it. One such key, and nothing of its page of 1,000 is dropped.
    */
   drop(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<DropReport>

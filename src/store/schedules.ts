@@ -3,7 +3,7 @@
 import type { SqlExecutor } from './executor.ts'
 
 /** Why an instant did not run. */
-export type SkipReason = 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap'
+export type SkipReason = 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap' | 'dropped'
 
 /** A schedule as somebody declares it. Times are epoch ms. */
 export interface ScheduleSpec {

@@ -401,6 +401,23 @@ test('a slot that fails is tried again; the next ones go on beside it', async ()
   expect(ran.filter((at) => at === '01-01 00:00:10')).toHaveLength(3)
 })
 
+test('a slot that failed for good is dropped by a person, and recorded as that', async () => {
+  const { app, ear } = world.app()
+  app.job('tick', {
+    schedule: { every: '1h' },
+    retry: { attempts: 1 },
+    run: () => {
+      throw new Error('never')
+    },
+  })
+  await world.work(app)
+  await world.over(app.schedules.run('tick'))
+  await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
+  const { dropped } = await world.over(app.quarantine.drop('tick', { all: true }))
+  expect(dropped).toHaveLength(1)
+  expect((await history())[0]).toMatch(/skipped dropped$/)
+})
+
 test('a run beside the schedule is a slot of its own', async () => {
   const { app, ran } = ticking({ every: '1h' })
   await world.work(app)

@@ -1,7 +1,8 @@
--- Drop: deletes the intents of quarantined keys, and what the ledger knows of them. A person's act: it is in the audit.
+-- Drop: deletes the intents of quarantined keys, or skips their slots, and forgets what the ledger knows of them. A person's act: it
+-- is in the audit.
 -- $1 job · $2 json [key], each once · $3 author
--- Returns one row per key: 'dropped', 'not quarantined', 'row' (no intent: its work is a row of the user's), or 'kept'.
--- All or nothing: one key without an intent keeps the others. Ledger before intents, as in the settle.
+-- Returns one row per key: 'dropped', 'not quarantined', 'row' (its work is a row of the user's), or 'kept'.
+-- All or nothing: one key whose work is a row of the user's keeps the others. Ledger before intents and slots, as in the settle.
 with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
 ),
@@ -14,11 +15,15 @@ held as materialized (
   ) h
 ),
 found as materialized (
-  select h.*, n.id from held h left join regrow.intents n on n.job = $1::text
+  select h.*, n.id
+    , n.id is not null as own -- before 6
+    , n.id is not null or t.key is not null as own -- since 6
+  from held h left join regrow.intents n on n.job = $1::text
     and n.id = case when h.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then h.key::uuid end
+  left join regrow.slots t on t.lane = $1::text and t.key = h.key and t.state = 'waiting' -- since 6
 ),
 doomed as materialized (
-  select * from found where not exists (select 1 from found where id is null)
+  select * from found where not exists (select 1 from found where not own)
 ),
 gone as (
   delete from regrow.ledger l using doomed d where l.key = d.key and l.job = $1::text
@@ -26,6 +31,10 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
+skipped as ( -- since 6
+  update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock() -- since 6
+  from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting' -- since 6
+), -- since 6
 told as (
   insert into regrow.audit (at, author, action, job, detail)
   select regrow.clock(), $3::text, 'quarantine.drop', $1::text,
@@ -34,5 +43,5 @@ told as (
 )
 select a.key,
   case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
-    when f.id is null then 'row' else 'kept' end as verdict
+    when not f.own then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key

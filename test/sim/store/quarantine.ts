@@ -3,7 +3,7 @@ import type { DropVerdict } from '../../../src/store/inspector.ts'
 import { removeIntent } from './intents.ts'
 import { byBytes } from './order.ts'
 import { tell } from './pauses.ts'
-import { type LedgerRow, ledgerId, type Schema } from './schema.ts'
+import { type LedgerRow, ledgerId, type Schema, slotId } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 
 /** Forgets that keys failed. */
@@ -30,15 +30,22 @@ export function dropQuarantined(
   keys: readonly string[],
   author: string,
 ): Promise<{ key: string; verdict: DropVerdict }[]> {
-  const { engine, ledger, intents } = schema
+  const { engine, ledger, intents, slots } = schema
+  const slotsOf = (key: string) =>
+    [...slots.found(schema.slotsByKey, key)].filter(({ lane, state }) => lane === job && state === 'waiting')
   return engine.autocommit('inspector.drop', function* (session) {
     const held = yield* holdAll(schema, session, job, keys)
-    const found = new Map(held.map(({ key }) => [key, intents.rows.get(key)?.job === job]))
+    const found = new Map(held.map(({ key }) => [key, intents.rows.get(key)?.job === job || slotsOf(key).length > 0]))
     const all = [...found.values()].every((intent) => intent)
     if (all)
       for (const row of held) {
         session.set(ledger, ledgerId(job, row.key), undefined)
-        yield* removeIntent(schema, session, row.key)
+        if (intents.rows.get(row.key)?.job === job) yield* removeIntent(schema, session, row.key)
+        for (const slot of slotsOf(row.key)) {
+          const id = slotId(slot.schedule, slot.slot)
+          yield* session.lock(slots, id)
+          session.set(slots, id, { ...slot, state: 'skipped', reason: 'dropped', endedAt: schema.now() })
+        }
         told(schema, session, row, author, 'quarantine.drop')
       }
     const verdictOf = (key: string): DropVerdict => {

@@ -47,7 +47,7 @@ create table if not exists regrow.slots (
   due_at timestamptz not null,
   -- held: an edit came, and nobody has looked yet whether it is still in the pattern.
   state text not null check (state in ('waiting', 'held', 'ran', 'skipped')),
-  reason text check (reason in ('missed', 'paused', 'ended', 'replaced', 'overlap')),
+  reason text check (reason in ('missed', 'paused', 'ended', 'replaced', 'overlap', 'dropped')),
   -- One row may stand for all instants up to here; how many, where somebody counted.
   through timestamptz,
   count int,

@@ -200,7 +200,7 @@ export const migrations: readonly { version: number; name: string; statements: r
   key text collate "C" not null,
   due_at timestamptz not null,
   state text not null check (state in ('waiting', 'held', 'ran', 'skipped')),
-  reason text check (reason in ('missed', 'paused', 'ended', 'replaced', 'overlap')),
+  reason text check (reason in ('missed', 'paused', 'ended', 'replaced', 'overlap', 'dropped')),
   through timestamptz,
   count int,
   made_at timestamptz not null,
