@@ -22,8 +22,10 @@ const tokenPattern = new RegExp(
     String.raw`\d+(?:\.\d+)?`,
     `::${typeName}`,
     String.raw`${name}\.${name}(?![\w$\x22(])`,
-    String.raw`(?:AND|OR|NOT|IS|NULL|ANY|ALL|true|false|DISTINCT|FROM)\b`,
-    '->>|->|<>|<=|>=|=|<|>|~~|!~~',
+    String.raw`(?:AND|OR|NOT|IS|NULL|ANY|ALL|true|false|TRUE|FALSE|UNKNOWN|DISTINCT|FROM)\b`,
+    // Of text alone, whatever the settings of the server are.
+    String.raw`(?:lower|upper|length|COALESCE)(?=\()`,
+    '->>|->|@>|<@|&&|<>|<=|>=|=|<|>|!?~~?\\*?',
     '[(),]',
   ].join('|'),
   'y',
@@ -32,7 +34,7 @@ const columnPattern = new RegExp(String.raw`(${name})\.(${name})(?![\w$\x22]|\s*
 const casts = new RegExp(`::${typeName}`, 'g')
 /** The clocks of Postgres, and ours. */
 const clocks =
-  /\b(?:now|clock_timestamp|transaction_timestamp|statement_timestamp|clock)\(\)|\bCURRENT_(?:TIMESTAMP|DATE)\b/
+  /\b(?:now|clock_timestamp|transaction_timestamp|statement_timestamp|clock)\(\)|\b(?:CURRENT_(?:TIMESTAMP|DATE)|LOCALTIMESTAMP)\b/
 const timeLiteral = /'::(?:timestamp|date|time)\b/
 
 /** The parts of a condition that all have to hold. */
@@ -48,14 +50,17 @@ export function judge(conjunct: string, alias: string, columns: Readonly<Record<
   const { own, foreign } = mentioned(text, alias)
   const [column] = own
   const words = withoutLiterals(text)
-  const readable = plain(text, alias)
+  const readable = /SubPlan/.test(words) ? 'a subquery' : plain(text, alias, columns)
   if (column === undefined) return { kind: 'other', text: readable }
   const equals = equality(text, alias)
   if (equals !== undefined && (foreign || /\$\d/.test(words) || /^ANY \(/.test(equals.other)))
     return isListOfLiterals(equals.other) ? fixed(text, alias, columns) : { kind: 'lookup', column: equals.column }
   if (foreign || /\$\d|SubPlan/.test(words)) return { kind: 'other', text: readable }
-  if (own.length === 1 && (clocks.test(words) || (timeLiteral.test(words) && /[<>]/.test(words))))
-    return { kind: 'moving', column, text: readable }
+  const moves = clocks.test(words) || (timeLiteral.test(words) && /[<>]/.test(words))
+  if (moves)
+    return own.length === 1 && isCompared(words, alias)
+      ? { kind: 'moving', column, text: readable }
+      : { kind: 'other', text: readable }
   return fixed(text, alias, columns)
 }
 
@@ -86,12 +91,19 @@ function equality(text: string, alias: string): { column: string; other: string 
   return undefined
 }
 
+/** Every mention of the column stands by itself on one side of a comparison: what is computed from it no index of it finds. */
+function isCompared(words: string, alias: string): boolean {
+  const column = String.raw`(?:${escaped(alias)}|"${escaped(alias.replaceAll('"', '""'))}")\.${name}`
+  const alone = new RegExp(String.raw`(?:^|\()${column} (?:[<>]=?|=|IS) |[<>=] ${column}(?=\)|$)`, 'g')
+  return words.match(alone)?.length === words.match(new RegExp(`(?<![\\w$"])${column}`, 'g'))?.length
+}
+
 const isListOfLiterals = (other: string) => /^ANY \('\{/.test(other)
 
 /** Every word of it is known to mean the same at all times, or it is left out. */
 function fixed(text: string, alias: string, columns: Readonly<Record<string, string>>): Condition {
   let at = 0
-  const printed = plain(text, alias)
+  const printed = plain(text, alias, columns)
   tokenPattern.lastIndex = 0
   while (at < text.length) {
     tokenPattern.lastIndex = at
@@ -102,21 +114,25 @@ function fixed(text: string, alias: string, columns: Readonly<Record<string, str
   // The text of an enum or a number may change with the server's settings; that of a varchar is itself.
   const cast = new RegExp(String.raw`\(${name}\.(${name})\)::(${typeName})`, 'g')
   for (const [, column = '', type] of text.matchAll(cast))
-    if (type !== 'text' || !/^(character varying|character|text)/.test(columns[bare(column)] ?? ''))
-      return { kind: 'other', text: printed }
+    if (type !== 'text' || !isText(columns[bare(column)])) return { kind: 'other', text: printed }
   return { kind: 'fixed', text: printed }
 }
 
-/** Without the alias, and without casts that the server adds by itself: `(o.state)::text = 'a'::text` is `state = 'a'`. */
-function plain(text: string, alias: string): string {
+/** Without the alias, and without casts that the server adds by itself: `(o.kind)::text = 'a'::text` is `kind = 'a'`. */
+function plain(text: string, alias: string, columns: Readonly<Record<string, string>>): string {
   const prefix = new RegExp(
     String.raw`(?:\b${escaped(alias)}|"${escaped(alias.replaceAll('"', '""'))}")\.(?=${name})`,
     'g',
   )
   return outsideLiterals(text, (part) => part.replace(prefix, ''))
-    .replace(new RegExp(String.raw`\((${name})\)::text (=|<>) ('(?:[^']|'')*')::text`, 'g'), '$1 $2 $3')
+    .replace(
+      new RegExp(String.raw`\((${name})\)::text (=|<>) ('(?:[^']|'')*')::text`, 'g'),
+      (whole, column: string, sign, value) => (isText(columns[bare(column)]) ? `${column} ${sign} ${value}` : whole),
+    )
     .replace(new RegExp(`^(${name}) (=|<>) ('(?:[^']|'')*')::${typeName}$`), '$1 $2 $3')
 }
+
+const isText = (type: string | undefined) => /^(character varying|character|text)/.test(type ?? '')
 
 /** Two conditions that differ in casts and parentheses only are the same to a reader. */
 export const sameCondition = (one: string | null, other: string | null): boolean =>

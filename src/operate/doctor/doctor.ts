@@ -1,6 +1,7 @@
 // A person called, or a CI: what is wrong, or will be, with the database, the queue, the fleet and every pending query? Reads
 // only, and never migrates. Each examination stands for itself: one that fails is a finding, never the end of the others.
 import type { Clock } from '../../base/clock.ts'
+import { withDeadline } from '../../base/deadline.ts'
 import { RegrowError } from '../../base/errors.ts'
 import type { LongOptions } from '../../base/progress.ts'
 import type { Job } from '../../job/job.ts'
@@ -48,7 +49,7 @@ export interface DoctorPorts {
   readonly verify: () => void
   /** These open the app. */
   readonly health: () => Promise<Health>
-  readonly queue: () => Promise<Pick<Queue, 'name' | 'shared' | 'examine'> & { readonly down: boolean }>
+  readonly queue: () => Promise<Pick<Queue, 'name' | 'shared' | 'examine'>>
 }
 
 /** What has been seen so far. */
@@ -205,11 +206,19 @@ const ownSource = (job: string): DoctorFinding => ({
   fix: null,
 })
 
-async function queue({ queue: open, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
-  const { name, shared, down, examine } = await open()
+/** S16: a person waits for the answer. */
+const queuePatienceMs = 10_000
+
+async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
+  const { name, shared, examine } = await open()
   const fleet = (await store.examiner.declarations(leaseMs)).length
-  // That it is down is told by health.
-  return down ? [] : ofQueue(name, shared, (await examine?.()) ?? {}, fleet)
+  const asked = withDeadline(clock, queuePatienceMs, 'queue.examine', examine?.() ?? Promise.resolve({}))
+  const facts = await asked.catch(async (error: unknown) => {
+    // That it does not answer is told by health, once.
+    if ((await ask()).queue.down) return {}
+    throw error
+  })
+  return ofQueue(name, shared, facts, fleet)
 }
 
 async function health({ health: ask }: Visit): Promise<DoctorFinding[]> {

@@ -73,7 +73,9 @@ function withIndex({ after, leftOut, statement }: TooMuch['advice']): string {
   return `${then}: ${statement}${leftOut.length > 0 ? ` Left out: ${leftOut.join('; ')}, since no index condition can hold it.` : ''}`
 }
 
-function withoutIndex({ existing, leftOut }: TooMuch['advice']): string {
+function withoutIndex({ existing, leftOut, planners }: TooMuch['advice']): string {
+  if (planners)
+    return 'The query has no condition on this table that an index could hold: it asks another table for every row. Keep what decides in the row itself, or begin with the smaller table.'
   if (existing && leftOut.length === 0)
     return `The index ${existing.name} is there, and the planner does not use it: analyze the table, and compare its condition with the query's.`
   const parts = leftOut.length > 0 ? ` Here they are: ${leftOut.join('; ')}.` : ''

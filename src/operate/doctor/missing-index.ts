@@ -27,6 +27,8 @@ export interface IndexAdvice {
   readonly leftOut: readonly string[]
   /** It is there already: never finished, then `statement` finishes it, or not used. */
   readonly existing: IndexFacts | null
+  /** The columns have an index, and there is no condition that one could hold: how to read is the planner's choice. */
+  readonly planners: boolean
 }
 
 interface Parts {
@@ -64,6 +66,7 @@ export async function missingIndex(
     after: useful && rows !== null ? { rows, blocks: rows + Math.ceil(rows / 100) + 6 } : null,
     leftOut,
     existing,
+    planners: existing?.valid === true && where === null && leftOut.length === 0,
   }
 }
 
@@ -71,8 +74,7 @@ export async function missingIndex(
 function partsOf({ scan, table, keys }: Waste): Parts {
   const all = scan.conditions
     .flatMap(conjuncts)
-    // What is only about the key is the place in the rows, or the keys that are asked for.
-    .filter((each) => !mentioned(each, scan.alias).own.every((column) => keys.includes(column)))
+    .filter((each) => !isPlace(each, scan.alias, keys))
     .map((each) => judge(each, scan.alias, table.columns))
   const lookups = all.flatMap((each) => (each.kind === 'lookup' ? [each.column] : []))
   const joined = scan.joins.flatMap((text) => joinedColumns(text, scan.alias))
@@ -85,6 +87,13 @@ function partsOf({ scan, table, keys }: Waste): Parts {
     moving: all.filter((each) => each.kind === 'moving'),
     leftOut: texts('other'),
   }
+}
+
+/** What is only about the key: the place in the rows, or the keys that are asked for. */
+function isPlace(condition: string, alias: string, keys: readonly string[]): boolean {
+  const { own, foreign } = mentioned(condition, alias)
+  const place = / IS NOT NULL$| > | = ANY \(| = /.test(condition) && !/%|\+|\*|\//.test(condition)
+  return own.length > 0 && !foreign && place && own.every((column) => keys.includes(column))
 }
 
 /** An index of which columns, and the rows that are read by it. `matching`: rows that have all fixed conditions. */

@@ -42,6 +42,10 @@ describe('always the same, so it may be the condition of an index:', () => {
     ['o.held', 'held'],
     ['(o.tries < 5)', 'tries < 5'],
     ["((o.state = 'a'::text) OR (o.tries > 3))", "(state = 'a'::text) OR (tries > 3)"],
+    ["(lower(o.state) = 'new'::text)", "lower(state) = 'new'::text"],
+    ['(o.held IS TRUE)', 'held IS TRUE'],
+    [`(o.data @> '{"s": "new"}'::jsonb)`, `data @> '{"s": "new"}'::jsonb`],
+    ["(o.state ~ '^n'::text)", "state ~ '^n'::text"],
     ["((o.data ->> 'state'::text) = 'new'::text)", "(data ->> 'state'::text) = 'new'::text"],
     [`(o."Odd Name" = 'now() o.x'::text)`, `"Odd Name" = 'now() o.x'`],
   ])('%s', (text, printed) => {
@@ -54,6 +58,7 @@ describe('against a time that moves: the column may be in an index, the conditio
     '(o.at <= now())',
     "(o.at <= (now() + '00:10:00'::interval))",
     '(o.at < CURRENT_TIMESTAMP)',
+    '(LOCALTIMESTAMP > o.at)',
     '((o.at IS NULL) OR (o.at <= clock_timestamp()))',
     // A date that was bound this time is another one the next time.
     "(o.at < '2026-11-16 16:00:00+00'::timestamp with time zone)",
@@ -75,7 +80,11 @@ describe('what another table or a parameter says: the column is looked up:', () 
 
 describe('what is not understood is left out:', () => {
   test.each([
-    "(lower(o.state) = 'new'::text)",
+    "(reverse(o.state) = 'new'::text)",
+    // What is computed from a column no index of that column finds.
+    '(COALESCE(o.at, now()) <= now())',
+    '((o.at)::date <= CURRENT_DATE)',
+    "((o.at + '01:00:00'::interval) < now())",
     "(app.shown(o.state) = 'new'::text)",
     '(NOT (SubPlan 1))',
     // The text of an enum may change with a rename.
@@ -86,6 +95,14 @@ describe('what is not understood is left out:', () => {
   ])('%s', (text) => {
     expect(judge(text, 'o', columns).kind).toBe('other')
   })
+})
+
+test('what is left out is told as it was written, with the casts that matter', () => {
+  expect(judge("((o.step)::text = 'new'::text)", 'o', columns)).toEqual({
+    kind: 'other',
+    text: "(step)::text = 'new'::text",
+  })
+  expect(judge('(NOT (hashed SubPlan 2))', 'o', columns)).toEqual({ kind: 'other', text: 'a subquery' })
 })
 
 test('columns of another table that has a similar name are not ours', () => {

@@ -82,7 +82,14 @@ describe('a statement that was given up:', () => {
   test('is bad, and says that the figures are the planner’s', () => {
     const scan = { schema: 'public', name: 'orders', alias: 'o', whole: true, rows: 5_000_000, blocks: null }
     const table = { schema: 'public', name: 'orders' }
-    const advice = { table, statement: 'create index …;', after: { rows: 10, blocks: 17 }, leftOut: [], existing: null }
+    const advice = {
+      table,
+      statement: 'create index …;',
+      after: { rows: 10, blocks: 17 },
+      leftOut: [],
+      existing: null,
+      planners: false,
+    }
     const each = { scan: { ...scan, conditions: [], joins: [] }, cost, gaveUp: true, advice }
     expect(
       ofReads({
