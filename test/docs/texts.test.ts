@@ -154,6 +154,15 @@ describe('every one of the sources is explained:', () => {
     expect(codes.filter((code) => !finders.some((text) => text.includes(`'${code}'`)))).toEqual([])
   })
 
+  test('what coverage finds, in the table of docs/coverage.md, with no other codes in it', () => {
+    const found = sources
+      .filter((path) => path.startsWith('src/operate/coverage/'))
+      .flatMap((path) => [...read(path).matchAll(/code: '([a-z_]+)'/g)].map(([, code]) => code as string))
+    const rows = read('docs/coverage.md').match(/^\| `[a-z]+_[a-z_]+` .*$/gm) ?? []
+    expect(found.length).toBeGreaterThan(10)
+    expect(rows.map((row) => row.split('`')[1]).sort()).toEqual([...new Set(found)].sort())
+  })
+
   test('error codes, in docs/errors.md', () => {
     const codes = core.flatMap((path) =>
       [...read(path).matchAll(/(?:RegrowError|super)\(\s*'([a-z_]+)'/g)].map(([, code]) => code as string),
