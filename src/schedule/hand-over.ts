@@ -42,8 +42,8 @@ export function handOver(ports: HandOverPorts): Handler {
   const run = async (slot: Slot, ctx: Context<Transaction>) => {
     const { rows } = await ports.schedules.look([slot.schedule], ports.leaseMs)
     const [row] = rows
-    // Ended meanwhile: there is nothing to hand over.
-    if (!row) return
+    // Ended meanwhile: there is nothing to hand over, and its slot did not run.
+    if (!row) return ports.schedules.finish([keyOf(slot)], { skipped: 'ended' })
     if (row.input === null) {
       // The row itself says whether there is something to do; for that the hint need not arrive.
       if (row.key !== null) await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
@@ -71,18 +71,15 @@ async function handInput(
     overlapped = answer !== undefined && answer.heldBy !== id
     if (!overlapped) return
     if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
-    await schedules.finish([slotKey(slot.schedule, slot.version, slot.at.getTime())], {
-      tx: executor,
-      skipped: 'overlap',
-    })
+    await schedules.finish([keyOf(slot)], { tx: executor, skipped: 'overlap' })
   })
   if (!overlapped) await push([{ job: row.job, key: id, delayMs: 0, fresh: true }])
 }
 
+const keyOf = ({ schedule, version, at }: Slot) => slotKey(schedule, version, at.getTime())
+
 /** One id per slot: however often it is handed over, there is one intent. */
-function idOf({ schedule, version, at }: Slot): string {
-  const hex = createHash('sha256')
-    .update(slotKey(schedule, version, at.getTime()))
-    .digest('hex')
+function idOf(slot: Slot): string {
+  const hex = createHash('sha256').update(keyOf(slot)).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

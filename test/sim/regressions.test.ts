@@ -108,6 +108,7 @@ const seeds: Readonly<Record<number, string>> = {
   172: 'a job was not swept for thirty seconds, because the answer of its turn was lost',
   8041: 'keys of a batch stayed claimed for ever, because giving back the rest of it had failed',
   1146: 'a healthy key was blamed for a fence without an answer',
+  3188: 'a slot whose schedule ended as it began was recorded as run, and had handed nothing over',
   250: 'a check that took longer than a lease started its key with the claim of who the worker was before',
 }
 

@@ -115,8 +115,8 @@ export class TimetableWatch {
     // Of a write, which raises the term, the row before it is what it was decided on.
     if (!before && statement === 'schedules.write' && known !== null)
       oracle.check('S9', after.slot > known, () => `${which()} is made, at or before last_slot ${iso(known)}`)
-    // Whose input is merged into an earlier one finds out when it hands over.
-    const merged = after.lane === ownLane && after.reason === 'overlap' && statement === 'transaction'
+    // Whose input is merged into an earlier one, or whose schedule has just ended, finds out when it hands over.
+    const merged = after.lane === ownLane && (statement === 'transaction' || statement === 'schedules.finish')
     if (after.state === 'skipped' && before?.state !== 'skipped' && !merged) {
       oracle.check(
         'S9',
