@@ -26,8 +26,8 @@ afterAll(async () => {
   await database.drop()
 })
 
-function appOf(): App {
-  const app = regrow({ store: postgres(pool), migrate: false }) as unknown as App
+function appOf(store: Parameters<typeof postgres>[0] = pool): App {
+  const app = regrow({ store: postgres(store), migrate: false }) as unknown as App
   apps.push(app)
   return app
 }
@@ -328,6 +328,16 @@ test('a partitioned table, and a key that comes from another table', async () =>
   // Of the same name, and another table's.
   const other = sql`select r.id from app.refs r join app.parts p on p.id = r.part_id where p.state = 'new'`
   expect(told(await jobs({ 'part.go': { pending: other, covers } }).coverage())[1]).toContain('covers_key')
+})
+
+test('behind a transaction pooler the answer is the same', async () => {
+  await enumTable()
+  const app = appOf(database.bouncerUrl)
+  const pending = sql`select id from app.databases where state = ${'pending'}`
+  app.job('database.create', { key: 'int', pending, covers: databases })
+  expect(told(await app.coverage())).toEqual([
+    `bad state_unclaimed: app.databases.state: 'creating' is neither terminal nor claimed by any job`,
+  ])
 })
 
 test('nothing is written, and no lock is left, by asking', async () => {
