@@ -7,6 +7,7 @@ import { canaryCases } from './queue/canary.ts'
 import { closingCases } from './queue/closing.ts'
 import type { QueueContext } from './queue/context.ts'
 import { dedupeCases } from './queue/dedupe.ts'
+import { examineCases } from './queue/examine.ts'
 import { jobsCases } from './queue/jobs.ts'
 import { keysCases } from './queue/keys.ts'
 import { lanesCases } from './queue/lanes.ts'
@@ -29,6 +30,7 @@ export const queueCases: readonly Case<QueueContext>[] = [
   ...keysCases,
   ...canaryCases,
   ...peekCases,
+  ...examineCases,
   ...closingCases,
   ...modelCases,
 ]
