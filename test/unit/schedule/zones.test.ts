@@ -85,15 +85,15 @@ describe('the walks', () => {
 })
 
 describe('over a shift', () => {
-  test('any pattern fires when a walk through the minutes says so, in every zone', () => {
+  test('any pattern fires when a walk through the minutes says so', () => {
     fc.assert(
-      fc.property(meant, ({ text, meaning }) => {
-        for (const each of walks) {
+      fc.property(meant, fc.nat(3), ({ text, meaning }, part) => {
+        for (const each of walks.filter((_, i) => i % 4 === part)) {
           const [got, wanted] = [found(text, each), fires(each, meaning)]
           if (got.join() !== wanted.join()) expect([each.zone, iso(got)]).toEqual([each.zone, iso(wanted)])
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 60 },
     )
   })
 
