@@ -84,8 +84,8 @@ function withoutIndex({ existing, leftOut, planners }: TooMuch['advice']): strin
 
 /** A query that is refused at the start, with the cure. */
 export function ofRefusal(job: string, error: RegrowError): DoctorFinding {
-  const { message, hint } = sentences(error)
-  const level = 'bad'
+  const { message: said, hint } = sentences(error)
+  const [level, message] = ['bad', said.replace(`Job "${job}": `, `${job}: `)] as const
   return { level, code: 'pending_refused', job, message, why: whys.pending_refused, hint, fix: null }
 }
 

@@ -14,7 +14,7 @@ const own = {
   stats_missing: 'Without statistics the planner guesses, and a plan that may flip will flip.',
   source_own: 'What functions of yours read cannot be explained here: see to it yourself that they are quick.',
   read_only: 'The database is the truth, and a copy of it is late: it would show rows that are done, and take nothing.',
-  schema_old: "regrow's tables are older than this code.",
+  schema_old: 'This code works on tables of its own version and of the one before; on older ones it does not start.',
   schema_new: 'The tables are newer than this code: fine during a deploy, and a sign of a forgotten process after it.',
   server_old: 'regrow is tested on Postgres 14 and newer; older servers lack what its statements use.',
   rights_missing: 'A worker that connects as this user fails at its first statement on these tables.',
