@@ -1,5 +1,5 @@
 // Upper arrow, between check and run of slots: each of them begins, is skipped, or waits for an earlier one; and the next slot of
-// its schedule is made, and hinted, before its handler starts: timing never waits for a sweep.
+// its schedule is made, and hinted, before its handler starts (L7): timing never waits for a sweep.
 
 import type { Slot } from '../job/schedule.ts'
 import { slotCodec } from '../job/schedule.ts'

@@ -131,6 +131,21 @@ describe('over a shift', () => {
   )
 })
 
+/** A day that was left out fires as it is passed over, beside the next one: these zones have one. */
+const whole = [...new Set(SHIFTS.flatMap(([zone, , minutes]) => (Math.abs(minutes) < 1_440 ? [zone] : [])))]
+
+test.each(whole)('a daily schedule fires once on each local day of two years in %s', (zone) => {
+  const day = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' })
+  for (const text of ['0 0 * * *', '30 2 * * *', '0 12 * * *']) {
+    const days: string[] = []
+    const each = cron(text, zone)
+    for (let at = each.next(Date.UTC(2023, 0, 2)) as number; days.length < 730; at = each.next(at) as number)
+      days.push(day.format(at))
+    const first = Date.parse(days[0] as string)
+    expect(days).toEqual(days.map((_, i) => new Date(first + i * 86_400_000).toISOString().slice(0, 10)))
+  }
+})
+
 /** Known by hand, so that the oracle cannot be wrong in the same way. */
 describe('by hand', () => {
   const after = (text: string, tz: string, from: string, count: number): string[] => {
