@@ -1,6 +1,7 @@
 // What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { sqlState } from '../../store/executor.ts'
 import type { DoctorFinding } from './finding.ts'
 import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './reads.ts'
 import { whys } from './why.ts'
@@ -94,6 +95,11 @@ export function sentences(error: unknown): { message: string; hint: string } {
   if (error instanceof RegrowError)
     return { message: error.message.replace(`\n  → ${error.hint}`, ''), hint: error.hint }
   const message = error instanceof Error ? error.message : String(error)
+  if (sqlState(error) === '57014')
+    return {
+      message,
+      hint: 'Somebody locks its table, or the server is busy: pg_stat_activity tells who waits for whom.',
+    }
   return { message, hint: 'Mend that, and call the doctor again.' }
 }
 
