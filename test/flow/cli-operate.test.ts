@@ -1,7 +1,10 @@
 // What an operator types when something does not run: why, sweep --dry-run, quarantine by filter; as child processes on a real
 // Postgres.
+import { execFileSync, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { ErrorGroup, SweepReport, Why } from '../../src/index.ts'
+import { Running } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'
 
@@ -12,6 +15,16 @@ const on = cliOnPostgres({
   env: (url) => ({ DATABASE_URL: url, TEST_STORE: url, REGROW_AUTHOR: 'ann' }),
   files: { 'app.mjs': cliApp, 'package.json': JSON.stringify({ type: 'module', regrow: { app: './app.mjs' } }) },
 })
+
+const main = join(import.meta.dirname, '../../dist/cli/main.js')
+
+function terminal(): boolean {
+  try {
+    return execFileSync('script', ['--version'], { encoding: 'utf8' }).includes('util-linux')
+  } catch {
+    return false
+  }
+}
 
 const quarantined = (job: string, prefix: string, count: number, error: string) =>
   on.client.query(
@@ -124,6 +137,23 @@ describe('quarantine by filter', () => {
     expect((await on.project.run('quarantine', 'release', ...filter, '--yes')).stdout).toBe(
       'Nothing that is in quarantine fits.\n',
     )
+  })
+
+  test('at a terminal it is asked, with the count; no is no, and yes is yes', async ({ skip }) => {
+    if (!terminal()) skip('no `script` of util-linux here, which makes a terminal')
+    await quarantined('thing.make', 'k', 3, 'broken #')
+    const asked = async (answer: string) => {
+      const line = `stty cols 100 rows 24; "${process.execPath}" "${main}" quarantine release thing.make --error broken`
+      const env = { ...on.project.env, PATH: process.env.PATH as string, TERM: 'xterm' }
+      const running = new Running(spawn('script', ['-qfec', line, '/dev/null'], { cwd: on.project.dir, env }))
+      await running.says('Release 3 keys (thing.make 3)?')
+      running.child.stdin?.write(answer)
+      return running.ended
+    }
+    expect([(await asked('n\r')).code, await left()]).toEqual([1, 3])
+    const { code, stdout } = await asked('y\r')
+    expect([code, await left()]).toEqual([0, 0])
+    expect(stdout).toContain('Released 3 keys of thing.make.')
   })
 
   test('the job may be a word or a flag; a filter and keys do not go together', async () => {
