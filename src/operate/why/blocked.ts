@@ -7,7 +7,7 @@ import { ago, count, fromNow, type Judge, lastError, since, typed } from './told
 
 const noProgressText = 'It ran and returned, but the row is still pending'
 
-/** M29: a different version is new work: what the ledger holds of another one is void. */
+/** A different version is new work: what the ledger holds of another one is void. */
 const remembered = ({ ledger, pending }: WhyFacts) => {
   if (ledger === null || ledger.claim) return null
   const renewed =
