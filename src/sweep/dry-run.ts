@@ -26,6 +26,8 @@ export interface DryRun {
 }
 
 const keysShown = 5
+/** Looks at hints that are on their way at a time. */
+const looksAway = 4
 
 /** `paused`: rows are counted, and nothing would be pushed. */
 export async function dryRun(
@@ -72,12 +74,13 @@ async function hintsOf(
 ): Promise<number | null> {
   // What is in this process's memory says nothing of the workers'.
   if (!peek || !shared) return null
+  const keys = rows.map(({ key }) => key)
   let there = 0
-  for (let at = 0; at < rows.length; at += pushRows) {
-    const some = rows.slice(at, at + pushRows).map(({ key }) => key)
-    const hints = await peek(job.name, some).catch(() => null)
-    if (hints === null) return null
-    there += hints.size
+  for (let at = 0; at < keys.length; at += pushRows * looksAway) {
+    const looks = Array.from({ length: looksAway }, (_, i) => keys.slice(at + i * pushRows, at + (i + 1) * pushRows))
+    const found = await Promise.all(looks.map((some) => peek(job.name, some))).catch(() => null)
+    if (found === null) return null
+    there += found.reduce((sum, hints) => sum + hints.size, 0)
   }
   return there
 }
