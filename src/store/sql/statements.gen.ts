@@ -1241,9 +1241,11 @@ moved as (
   returning s.name
 ),
 asked as materialized (
-  select x.*, m.before from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text,
+  select x.* from jsonb_to_recordset($2::text::jsonb) as x(schedule text, slot timestamptz, version int, lane text, key text,
     due_at timestamptz, state text, reason text, through timestamptz, count int, begins boolean)
-  join mine m on m.name = x.schedule
+  join mine m on m.name = x.schedule left join regrow.slots o on o.schedule = x.schedule and o.slot = x.slot
+  where o.state in ('waiting', 'held')
+    or ((m.before is null or x.slot > m.before) and (o.state is null or o.reason in ('replaced', 'ended')))
 ),
 withdrawn as (
   delete from regrow.slots t using asked x
@@ -1257,8 +1259,7 @@ written as (
   select x.schedule, x.slot, x.version, x.lane, x.key, x.due_at, x.state, x.reason, x.through, x.count, env.at,
     case when x.begins then env.at end, case when x.state = 'skipped' then env.at end
   from asked x cross join env
-  where x.state <> 'withdrawn' and (x.before is null or x.slot > x.before
-    or exists (select 1 from regrow.slots o where o.schedule = x.schedule and o.slot = x.slot and o.state in ('waiting', 'held')))
+  where x.state <> 'withdrawn'
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)

@@ -11,6 +11,8 @@ import type { ModelQuery } from '../store/database.ts'
 export const leaseMs = 15_000
 /** Who may hold claims and turns. */
 export const holders = ['h0', 'h1', 'h2'] as const
+/** The first instant of schedules; sequences begin a moment before it. */
+export const gridMs = Date.UTC(2026, 1, 27, 23, 59, 30)
 /** Queues that the store has a mark of. */
 export const queues = ['q0', 'q1'] as const
 
@@ -36,6 +38,11 @@ const text = app.job('text', {
   pending: sql`select id from agreement.text where ("row" ->> 'open')::boolean
     and coalesce(("row" ->> 'runAt')::float8, 0) <= extract(epoch from regrow.clock()) * 1000`,
 })
+
+const tick = app.job('tick', { schedule: { every: '10s' } })
+
+/** The one whose work is slots. */
+export const slotsJob: Job = tick.handle(() => {}).job
 
 /** Real declarations, as a source is made for them. */
 export const jobs: readonly Job[] = [

@@ -7,7 +7,10 @@ import type { SimDatabase } from '../store/database.ts'
 type Columns = Record<string, unknown>
 type Dump = Record<string, unknown[]>
 
-const storeTables = ['ledger', 'workers', 'sweeps', 'marks', 'heals', 'pauses', 'intents', 'audit', 'pulse'] as const
+const storeTables = [
+  ...(['ledger', 'workers', 'sweeps', 'marks', 'heals', 'pauses', 'intents', 'audit', 'pulse'] as const),
+  ...(['schedules', 'slots'] as const),
+] as const
 const appTables = ['big', 'pair', 'text'] as const
 
 /** The rows of the model. */
@@ -34,7 +37,7 @@ export async function dumpSql(query: SqlExecutor['query']): Promise<Dump> {
 
 const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-const isTime = (name: string) => /(^at|At|Until|^until|^since)$/.test(name)
+const isTime = (name: string) => /(^at|At|Until|^until|^since|^slot|Slot|^through)$/.test(name)
 
 function camelCased(row: Columns): Columns {
   return Object.fromEntries(
@@ -60,12 +63,18 @@ function formed(dump: Record<string, readonly Columns[]>): Dump {
     heals: (row) => ({ ...row, id: heal(row.id) }),
     audit: ({ id: _, detail: __, ...row }) => row,
     pulse: ({ one: _, ...row }) => row,
-    intents: (row) => ({ ...row, input: typeof row.input === 'string' ? JSON.parse(row.input) : row.input }),
+    intents: withInput,
+    schedules: withInput,
   }
   return Object.fromEntries(
     Object.entries(dump).map(([table, rows]) => [table, rows.map((row) => sorted((forms[table] ?? same)(row))).sort()]),
   )
 }
+
+const withInput = (row: Columns) => ({
+  ...row,
+  input: typeof row.input === 'string' ? JSON.parse(row.input) : row.input,
+})
 
 const same = (row: Columns) => row
 

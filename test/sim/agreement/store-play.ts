@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AppTx } from '../store/database.ts'
 import { type Call, type Memory, sorted } from './store-calls.ts'
-import { holders, jobNames, jobs, keysOf } from './store-cast.ts'
+import { gridMs, holders, jobNames, jobs, keysOf } from './store-cast.ts'
 import { resolve } from './store-resolve.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
@@ -14,7 +14,7 @@ class Disagreement extends Error {
 }
 
 /** The first instant of every sequence. */
-const beginning = Date.UTC(2026, 1, 27, 23, 59, 30)
+const beginning = gridMs
 
 /** Plays `steps` on a model and a real store; throws at the first answer that differs. Returns how many calls were made. */
 export async function play(steps: readonly Step[], model: Subject, real: Subject, tally: Tally): Promise<number> {
@@ -41,9 +41,12 @@ export async function play(steps: readonly Step[], model: Subject, real: Subject
   return calls
 }
 
+const opened = { everyMs: 10_000, missed: 'once', jitterMs: 0, input: '{}', endAt: null }
+
 /** So that sequences need not spend half of their steps on coming to life. */
 const opening: readonly Step[] = [
-  ...holders.map((holder) => ({ call: 'workers.register', holder, jobs: jobNames })),
+  ...holders.map((holder) => ({ call: 'workers.register', holder, jobs: [...jobNames, 'tick'] })),
+  { call: 'schedules.declare', names: ['tick', 'hand'], ...opened },
   { call: 'sweeps.declare', jobs: jobs.map(({ name }) => name), everyMs: 60_000 },
   ...['big', 'pair', 'text'].flatMap((job) =>
     (keysOf[job] ?? []).slice(0, 3).map((key) => ({

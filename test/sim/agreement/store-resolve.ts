@@ -23,6 +23,7 @@ import {
   takeAlone,
 } from './store-calls.ts'
 import { holders, jobNames, jobOf, leaseMs } from './store-cast.ts'
+import { scheduleResolvers } from './store-schedules.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
 
@@ -30,7 +31,7 @@ type Resolver = (step: Detail, memory: Memory) => Call | Call[]
 
 /** The calls that a step means now. */
 export function resolve(step: Step, memory: Memory): Call[] {
-  const resolver = resolvers[step.call]
+  const resolver = resolvers[step.call] ?? scheduleResolvers[step.call]
   if (!resolver) throw new TypeError(`unknown step "${step.call}"`)
   return [resolver(step, memory)].flat()
 }

@@ -2,6 +2,7 @@
 // sequence itself knows (the third claim, the last turn); store-play.ts resolves them.
 import fc from 'fast-check'
 import { holders, jobNames, keysOf, queues } from './store-cast.ts'
+import { scheduleSteps } from './store-schedules.ts'
 
 /** One step of a sequence. */
 export interface Step {
@@ -297,6 +298,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     { weight: 6, arbitrary: fc.oneof(...writing) },
     { weight: 3, arbitrary: transaction },
     { weight: 2, arbitrary: contended },
+    { weight: 14, arbitrary: fc.oneof(...scheduleSteps) },
   ),
   { minLength: 1, maxLength: 60, size: 'max' },
 )

@@ -1,14 +1,18 @@
 // The two sides of the agreement behind one face: a store, the application's tables, and a clock that the test moves.
+
+import type { Job } from '../../../src/job/job.ts'
 import type { SqlExecutor } from '../../../src/store/executor.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, SimDatabase } from '../store/database.ts'
-import { columnsOf, jobOf, queries } from './store-cast.ts'
+import { columnsOf, jobOf, queries, slotsJob } from './store-cast.ts'
 import { dumpModel, dumpSql } from './store-dump.ts'
 
 /** A store under comparison. */
 export interface Subject {
   readonly store: Store<AppTx>
   readonly app: AppTx
+  /** The job whose work is slots. */
+  readonly slotsJob: Job
   /** True when other calls can be made while a transaction is open. */
   readonly manyConnections: boolean
   /** Resolves when a call is answered, or certainly waits for a lock: true. */
@@ -33,6 +37,7 @@ export function modelSubject(): Subject {
     get app() {
       return db.app
     },
+    slotsJob,
     manyConnections: true,
     // Calls execute when they are called.
     waits: async (call) => !(await isAnswered(call)),
@@ -66,6 +71,7 @@ export function sqlSubject(
         ),
     },
     app: appTx(query),
+    slotsJob,
     manyConnections,
     waits: async (call) => {
       const waiting = `select exists (select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()) as found`
@@ -79,8 +85,8 @@ export function sqlSubject(
     },
     reset: async () => {
       await query(`truncate regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit,
-        regrow.marks, regrow.heals, agreement.big, agreement.pair, agreement.text`)
-      await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity'`)
+        regrow.marks, regrow.heals, regrow.schedules, regrow.slots, agreement.big, agreement.pair, agreement.text`)
+      await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity', audit_at = '-infinity'`)
     },
     dump: () => dumpSql(query),
   }

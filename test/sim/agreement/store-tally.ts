@@ -9,6 +9,8 @@ export const rareAnswers = [
   ...['recorded', 'merged', 'id in use', 'failed: taken_back'],
   ...['turn', 'turn of a paused job', 'ramped turn', 'healed', 'pause is over'],
   ...['page', 'page that left rows out', 'renewed', 'check of a paused job'],
+  ...['slot held', 'slot begun', 'slot claimed', 'slot that ran', 'slot skipped', 'slot for many'],
+  ...['schedule ended: person', 'schedule ended: absent', 'schedule paused', 'slots forgotten', 'term refused'],
 ] as const
 
 /** Counts answers by what they say. */
@@ -44,17 +46,38 @@ function words(answer: unknown): string[] {
     ]),
     ...list(pausesOver).map(() => 'pause is over'),
     ...healedWords(answer as Fields),
+    ...scheduleWords(answer as Fields),
+  ]
+}
+
+/** Of a schedule, a slot, a list of either, or what a clean-up did. */
+function scheduleWords({ open, rows, state, reason, through, ended, paused, forgotten, term }: Fields): string[] {
+  return [
+    ...list(open).flatMap(({ held, begunMs, standing }) => [
+      ...(held ? ['slot held'] : []),
+      ...(begunMs === null ? [] : ['slot begun']),
+      ...(standing ? [`slot ${standing}`] : []),
+    ]),
+    ...(state === 'ran' ? ['slot that ran'] : reason ? ['slot skipped'] : []),
+    ...(through ? ['slot for many'] : []),
+    ...(ended && !Array.isArray(ended) ? [`schedule ended: ${(ended as Fields).why}`] : []),
+    ...(paused && (term !== undefined || (paused as Fields).since) ? ['schedule paused'] : []),
+    ...(Number(forgotten) > 0 ? ['slots forgotten'] : []),
+    ...list(rows).flatMap(scheduleWords),
   ]
 }
 
 const healedWords = ({ tookMs, epoch }: Fields) => (tookMs !== undefined && epoch !== undefined ? ['healed'] : [])
 
 function itemWords(item: unknown): string[] {
+  if (Array.isArray(item)) return (item as unknown[]).flatMap(itemWords)
+  if (item instanceof Set && item.size === 0) return ['term refused']
   if (typeof item !== 'object' || item === null) return []
   const { verdict, heldBy, usedBy, added, scanned, rows, paused, pending } = item as Fields
   return [
     ...(typeof verdict === 'string' ? [verdict] : []),
     ...healedWords(item as Fields),
+    ...scheduleWords(item as Fields),
     ...(heldBy === undefined ? [] : [usedBy ? 'id in use' : added ? 'recorded' : 'merged']),
     ...(scanned === undefined
       ? []

@@ -1,5 +1,5 @@
 // Mutants of schedules: of the decisions, of their audit, of the keys of slots, and of the statements that keep them.
-import { type Mutant, mutant, sim, storeAgreement } from './mutant.ts'
+import { type Mutant, mutant, sim, storeAgreement, test } from './mutant.ts'
 
 const plan = 'src/schedule/plan.ts'
 const model = 'test/sim/store/schedules.ts'
@@ -98,7 +98,7 @@ export const ofSchedules: readonly Mutant[] = [
     name: 'edit-looked-at-late',
     bug: 'what came between an edit and the look at it is forgotten',
     changes: [{ file: plan, find: '{ pattern }: PlanPorts, baseMs', put: '{ pattern, atMs: baseMs }: PlanPorts, _' }],
-    finder: sim,
+    finder: test('unit/schedule/edits'),
   },
   mutant(
     'handed-over-outside',
@@ -120,8 +120,8 @@ export const ofSchedules: readonly Mutant[] = [
     'sql-slot-at-or-before-the-last',
     'M15: the statement makes slots at or before last_slot',
     'src/store/sql/write-slots.sql',
-    '(x.before is null or x.slot > x.before',
-    '(x.before is null or true',
+    '(m.before is null or x.slot > m.before)',
+    'true',
     storeAgreement,
   ),
   mutant(

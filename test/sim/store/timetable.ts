@@ -10,12 +10,12 @@ import type { Session } from './session.ts'
 /** The timetable port. */
 export function simTimetable(schema: Schema): Timetable {
   const { engine, schedules, slots } = schema
-  const recorded = (session: Session, action: string, { name, job }: ScheduleRow, author: string, more: object = {}) =>
-    tell(schema, session, { at: schema.now(), author, action, job, detail: { schedule: name, ...more } })
+  const recorded = (session: Session, action: string, row: ScheduleRow, author: string, at = schema.now()) =>
+    tell(schema, session, { at, author, action, job: row.job, detail: { schedule: row.name } })
   const stands = ({ endedAt }: ScheduleRow) => endedAt === null
   return {
     list: async ({ job, after, limit }, leaseMs) => ({
-      at: new Date(Math.round(schema.now())),
+      at: new Date(schema.now()),
       rows: [...schedules.rows.values()]
         .filter((row) => (job === null || row.job === job) && byBytes(row.name, after ?? '') > 0)
         .sort((a, b) => byBytes(a.name, b.name))
@@ -41,7 +41,7 @@ export function simTimetable(schema: Schema): Timetable {
         if (!row) return false
         const paused = { pausedAt: row.pausedAt ?? schema.now(), pauseReason: reason, pauseAuthor: author }
         session.set(schedules, name, { ...row, ...paused, term: row.term + 1 })
-        recorded(session, 'schedule.pause', row, author, { reason })
+        recorded(session, 'schedule.pause', row, author)
         return true
       }),
     resume: (name, author) =>
@@ -77,7 +77,7 @@ export function simTimetable(schema: Schema): Timetable {
         const now = Math.floor(schema.now())
         const row = yield* session.hold(schedules, name, (each) => stands(each) && each.pausedAt === null)
         if (!row) return null
-        recorded(session, 'schedule.run', row, author)
+        recorded(session, 'schedule.run', row, author, now)
         // Never on an instant of the pattern, which accounts for all before it.
         const at = (now - (row.startAt ?? 0)) % (row.everyMs ?? 1_000) === 0 || now % 1_000 === 0 ? now + 1 : now
         const id = slotId(name, at)
