@@ -9,7 +9,7 @@ export const rareAnswers = [
   ...['recorded', 'merged', 'id in use', 'failed: taken_back'],
   ...['turn', 'turn of a paused job', 'ramped turn', 'healed', 'pause is over'],
   ...['page', 'page that left rows out', 'renewed', 'check of a paused job'],
-  ...['slot held', 'slot begun', 'slot claimed', 'slot that ran', 'slot skipped', 'slot for many'],
+  ...['slot held', 'slot begun', 'slot claimed', 'slot that ran', 'slot skipped'],
   ...['schedule ended: person', 'schedule ended: absent', 'schedule paused', 'slots forgotten', 'term refused'],
 ] as const
 
