@@ -1,10 +1,12 @@
 // npm run bench: starts a Postgres of its own and prints drains per second. `-- --jobs 20000 --concurrency 100 --json`
 // With `--sweep` it prints what sweeps cost instead. `-- --sweep --rows 10000000 --pending 1000000 --json`
-// `-- redis` compares the Redis queue with BullMQ, `-- postgres` the Postgres queue with pg-boss and graphile-worker.
+// `-- redis` compares the Redis queue with BullMQ, `-- postgres` the Postgres queue with pg-boss and graphile-worker;
+// `-- schedules` prints what an audit of schedules costs.
 import { startPostgres } from '../scripts/services/index.mjs'
 import { type DrainResult, drain } from './drain.ts'
 import { postgresBench } from './postgres/main.ts'
 import { redisBench } from './redis/main.ts'
+import { schedulesBench } from './schedules/main.ts'
 import { type SweepResult, sweep } from './sweep.ts'
 
 const flag = (name: string, standard: number) => {
@@ -13,6 +15,7 @@ const flag = (name: string, standard: number) => {
 }
 const json = process.argv.includes('--json')
 if (process.argv[2] === 'redis') process.exit(await redisBench(process.argv.slice(3)))
+if (process.argv[2] === 'schedules') process.exit(await schedulesBench(process.argv.slice(3)))
 if (process.argv[2] === 'postgres') process.exit(await postgresBench(process.argv.slice(3)))
 const server = await startPostgres({
   settings: { max_connections: 100, shared_buffers: '256MB', max_wal_size: '4GB' },
