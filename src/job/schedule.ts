@@ -1,5 +1,5 @@
 // What recurs, as a job declares it, and the identity of one of its instants. A slot's key has the schedule's version in it:
-// after an edit an old hint starts nothing.
+// after an edit an old hint starts nothing (M16).
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import { unknownOptions } from '../base/options.ts'

@@ -5,7 +5,7 @@
 -- $3 whether this is an audit, which stamps what it saw
 -- Returns the names that were as they had been read. A slot that ran or was skipped stays as it is, unless an edit had replaced
 -- it, or an end that was resumed: then it never ran, and may come back, or be one of many that a later row stands for. One that is
--- withdrawn has not begun, and is made again in its turn. No slot at or before last_slot is ever made.
+-- withdrawn has not begun, and is made again in its turn. No slot at or before last_slot is ever made (M15).
 -- No fsync of its own: after a crash of the server the same is decided again, and the settle that says "ran" has one.
 with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
