@@ -133,7 +133,9 @@ function judge(row: ScheduleRow, slot: OpenSlot, { pattern }: PlanPorts, baseMs:
   // The old pattern is gone: what it had between this slot and the edit, or the next one of it, is told by its span alone.
   const nextMs = Math.min(...row.open.flatMap((each) => (each.slotMs > slotMs ? [each.slotMs - 1] : [])))
   const throughMs = Math.min(Math.floor(row.fromMs), nextMs)
-  const range = throughMs > slotMs ? { throughMs, count: null } : undefined
+  // Beside the pattern, it may stand before what is accounted for.
+  const isLast = slotMs > (row.lastSlotMs ?? Number.NEGATIVE_INFINITY)
+  const range = isLast && throughMs > slotMs ? { throughMs, count: null } : undefined
   return skip(row, slotMs, 'replaced', range)
 }
 

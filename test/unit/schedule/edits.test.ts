@@ -41,3 +41,10 @@ test('of several slots that an edit replaces, each stands for what was before th
     [14_000, 'waiting', null, null],
   ])
 })
+
+test('a slot beside the pattern that an edit replaces stands for itself, where later ones are accounted for', () => {
+  expect(edited(7_000, 10_600, [slot(9_842)], 10_000, 10_700)).toEqual([
+    [9_842, 'skipped', 'replaced', null],
+    [14_000, 'waiting', null, null],
+  ])
+})
