@@ -13,7 +13,8 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => pglite.close())
 
-test.each([2, 3])(
+// The second of them has schedules.
+test.each([2, 6])(
   'seed %i breaks nothing on PGlite, and replays',
   async (seed) => {
     const { violations, hash, starts } = await history(seed, { pglite })
