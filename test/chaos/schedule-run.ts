@@ -27,6 +27,8 @@ export interface ScheduleRunOptions {
   readonly seconds: number
   /** 0: never. */
   readonly killEveryMs: number
+  /** All workers at once, instead of a random one. */
+  readonly killsAll: boolean
   readonly wipeEveryMs: number
   readonly wipe: () => Promise<void>
   readonly seed: number
@@ -68,9 +70,14 @@ export async function scheduleRun(options: ScheduleRunOptions): Promise<Schedule
     const { signal } = calm
     const counts = noFaults()
     const kills = { everyMs: killEveryMs, leaseMs, counts, signal, kinds: ['kill'] as const }
-    const killing = killEveryMs > 0 ? faults(crew, new Seeded(options.seed), kills) : undefined
+    const killing =
+      killEveryMs === 0
+        ? undefined
+        : options.killsAll
+          ? killAll(crew, killEveryMs, signal)
+          : faults(crew, new Seeded(options.seed), kills)
     const wipes = await wipeUntil(performance.now() + options.seconds * 1_000, options, (line) =>
-      tell(`${line}; kills ${counts.kills}`),
+      tell(`${line}; kills ${crew.killedAt.length}`),
     )
     calm.abort()
     await killing
@@ -100,6 +107,13 @@ export async function scheduleRun(options: ScheduleRunOptions): Promise<Schedule
     calm.abort()
     await crew.close()
     await client.end()
+  }
+}
+
+async function killAll(crew: Crew, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(everyMs, undefined, { signal }).catch(() => {})
+    if (!signal.aborted) for (const member of crew.working) crew.kill(member)
   }
 }
 

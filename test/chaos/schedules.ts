@@ -1,6 +1,6 @@
 // npm run schedules: a schedule of every second, with a worker killed -9 every 5 s and the queue wiped every 20 s, on Redis and
 // on Postgres; then with nothing being killed. Every instant ran or was skipped, none twice; without faults the median start
-// is less than 50 ms late. `-- --queue redis|postgres|both --seconds 180 --calm 30 --workers 3 --kill 5 --wipe 20 --seed N`
+// is less than 50 ms late. `-- --queue redis|postgres|both --seconds 180 --calm 30 --workers 3 --kill 5 --all --wipe 20 --seed N`
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +25,8 @@ const flags = readFlags(process.argv.slice(2), {
   workers: 3,
   /** Seconds between two kills. */
   kill: 5,
+  /** All workers at once, instead of one. */
+  all: false,
   /** Seconds between two wipes. */
   wipe: 20,
   /** Seconds. */
@@ -59,11 +61,14 @@ for (const queue of queues) {
     workers: flags.workers,
     leaseMs: flags.lease * 1_000,
     takesMs: flags.takes,
+    killsAll: flags.all,
     seed: flags.seed,
     tell,
   }
   if (flags.seconds > 0) {
-    tell(`${queue}: ${flags.seconds} s, a kill every ${flags.kill} s, a wipe every ${flags.wipe} s, seed ${flags.seed}`)
+    tell(
+      `${queue}: ${flags.seconds} s, ${flags.all ? 'all are killed' : 'a kill'} every ${flags.kill} s, a wipe every ${flags.wipe} s, seed ${flags.seed}`,
+    )
     const storm = { seconds: flags.seconds, killEveryMs: flags.kill * 1_000, wipeEveryMs: flags.wipe * 1_000 }
     const result = await runOn(`${queue}_storm`, { ...base, ...storm })
     table(`${queue}, ${result.kills} kills, ${result.wipes} wipes`, result)
