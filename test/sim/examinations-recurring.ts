@@ -32,7 +32,7 @@ async function punctual(world: SimWorld, what: string): Promise<void> {
   const { oracle, timetable, plan } = world
   if (plan.bounds.maxHints !== undefined) return
   const fromMs = world.nowMs()
-  await within(world, 9_000, () => false)
+  await within(world, 6_500, () => false)
   for (const schedule of live(world)) {
     const lateMs = promptMs + schedule.jitterMs
     const { next } = timetable.patternOf(schedule)
@@ -92,15 +92,17 @@ async function unmade(world: SimWorld): Promise<void> {
 /** L7: of what nobody could run, as much runs as `missed` says. */
 async function downtime(world: SimWorld): Promise<void> {
   const { oracle, fleet, kernel, draw, timetable, trace } = world
+  // What the dead were at would keep the others back until their lease is over.
+  await within(world, 10_000, () => !isBusy(world))
   const working = fleet.working().filter(({ process }) => process.state === 'up')
   const schedules = live(world)
   trace.tell('CALM', 'all workers are down')
   for (const member of working) fleet.crash(member, null)
   const downMs = world.nowMs()
-  await kernel.run(() => false, draw.between(9_000, 20_000))
+  await kernel.run(() => false, draw.between(9_000, 14_000))
   const upMs = world.nowMs()
   for (const { jobs } of working) fleet.start(jobs)
-  await within(world, auditMs + 8_000, () => false)
+  await within(world, 6_000, () => false)
   for (const before of schedules) {
     const { name, missed } = world.db.schedules.get(before.name) as ScheduleRow
     const most = missed.startsWith('all ') ? Number(missed.slice(4)) : 1
@@ -119,7 +121,7 @@ export async function examineRecurring(world: SimWorld): Promise<void> {
   const { plan, oracle, draw, user, db, kernel } = world
   if (!plan.recurring) return
   const broken = () => oracle.violations.length > 0
-  const tries = [punctual, draw.chance(0.5) ? lostHints : unmade, ...(draw.chance(0.4) ? [downtime] : [])]
+  const tries = [punctual, draw.of([lostHints, unmade, downtime])]
   for (const examine of tries) {
     account(world)
     if (broken()) return
@@ -127,7 +129,7 @@ export async function examineRecurring(world: SimWorld): Promise<void> {
     if (broken()) return
   }
   account(world)
-  if (!broken() && tries.length > 2) await punctual(world, 'after downtime')
+  if (!broken() && tries.includes(downtime)) await punctual(world, 'after downtime')
   if (broken()) return
   let left = db.schedules.size
   for (const { name, endedAt } of db.schedules.values())
@@ -135,9 +137,12 @@ export async function examineRecurring(world: SimWorld): Promise<void> {
     else void user.operate((app) => app.schedules.end(name)).then(() => left--)
   await within(world, 10_000, () => left === 0)
   // What has begun ends.
-  const running = () => [...db.ledger.values()].some(({ job, holder }) => holder !== null && isTick(job))
-  await kernel.run(() => broken() || !running(), 20_000)
+  await kernel.run(() => broken() || !isBusy(world), 20_000)
   account(world)
 }
 
-const isTick = (job: string) => job === ownLane || ticks.some(({ name }) => name === job)
+/** A slot runs, or is about to. */
+const isBusy = ({ db }: SimWorld) =>
+  [...db.ledger.values()].some(
+    ({ job, holder }) => holder !== null && (job === ownLane || ticks.some(({ name }) => name === job)),
+  )
