@@ -13,14 +13,14 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => pglite.close())
 
-// The second of them has schedules.
-test.each([2, 6])(
+// It has schedules, too.
+test.each([6])(
   'seed %i breaks nothing on PGlite, and replays',
   async (seed) => {
     const { violations, hash, starts } = await history(seed, { pglite })
     expect(violations).toEqual([])
     expect(starts).toBeGreaterThan(0)
-    if (seed === 2) expect((await history(seed, { pglite })).hash).toBe(hash)
+    expect((await history(seed, { pglite })).hash).toBe(hash)
   },
   180_000,
 )
