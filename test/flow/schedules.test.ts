@@ -266,8 +266,7 @@ describe('a schedule that is paused', () => {
     await world.pass(100)
     expect(await history()).toEqual([
       '01-01 00:00:10 ran',
-      '01-01 00:00:20 skipped paused',
-      '01-01 00:00:30 skipped paused',
+      '01-01 00:00:20 skipped paused 01-01 00:00:30 2',
       '01-01 00:00:40 ran',
       '01-01 00:00:50 waiting',
     ])

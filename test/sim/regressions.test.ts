@@ -101,6 +101,35 @@ test('a schedule that was ended and resumed before its next instant runs at that
   expect(oracle.violations).toEqual([])
 })
 
+test('a resume accounts for every instant of the pause, also with a run by hand that waited in it (S9, L7)', async () => {
+  const editions = [{ fromMs: 0, schedules: { 'tick.quick': { every: '2s' as const } } }]
+  const { world } = begin({ recurring: { editions, handed: null, acts: [] } })
+  const { kernel, network, fleet, oracle, user, timetable } = world
+  fleet.start(jobs)
+  await kernel.pass(4_300)
+  // Slots are overdue when they are paused.
+  network.mute = (_, name) => name === 'source(tick.quick).check'
+  await kernel.pass(4_800)
+  let resumed = false
+  const person = async () => {
+    await user.operate((app) => app.schedules.run('tick.quick'))
+    await user.operate((app) => app.schedules.pause('tick.quick', { reason: 'a test' }))
+    await kernel.passed(4_000)
+    await user.operate((app) => app.schedules.resume('tick.quick'))
+    resumed = true
+  }
+  void person()
+  expect(await kernel.run(() => resumed, 6_000)).toBe(true)
+  network.mute = () => false
+  await kernel.pass(30_000)
+  timetable.account(() => true, 1_000)
+  expect(oracle.violations).toEqual([])
+  const skipped = timetable.slotsOf('tick.quick').filter(({ reason }) => reason === 'paused')
+  expect(skipped.map(({ slot, through, count }) => [slot % 100_000, (through ?? 0) % 100_000, count])).toEqual([
+    [6_000, 12_000, 4],
+  ])
+})
+
 /** What each seed found when it was first played; what it plays changes with the generator. */
 const seeds: Readonly<Record<number, string>> = {
   32: 'a process never started, because its store hung when it began',

@@ -285,8 +285,9 @@ const skips: Readonly<Record<string, FaultName>> = {
 /** The rows that stand for an instant. */
 const tellingOf = (rows: readonly SlotRow[], at: number) =>
   rows.filter(({ slot, through }) => slot <= at && at <= (through ?? slot))
-/** It was skipped before its time, and never ran. */
-const mayComeBack = ({ reason }: SlotRow) => reason === 'replaced' || reason === 'ended'
+/** It was skipped before its instant was accounted for, and never ran. */
+const mayComeBack = ({ reason }: SlotRow): boolean =>
+  reason !== null && ['replaced', 'ended', 'paused'].includes(reason)
 const isOpen = ({ state }: SlotRow) => state === 'waiting' || state === 'held'
 const iso = (ms: number) => new Date(ms).toISOString()
 const versionOf = (key: string) => (slotCodec.decode(key) as Slot).version

@@ -1,5 +1,5 @@
 -- Resume of one schedule, paused or ended by a person: slots whose instant has passed meanwhile are skipped; what follows is made
--- by who calls. One that had ended begins from now.
+-- by who calls, and so is the account of all that passed: last_slot stays. One that had ended begins from now.
 -- $1 name · $2 author. Returns a row when there is such a schedule.
 with env as materialized (
   select regrow.clock() as at
@@ -11,12 +11,10 @@ passed as (
   update regrow.slots t set state = 'skipped', reason = 'paused', ended_at = env.at
   from mine m cross join env
   where t.schedule = m.name and t.state in ('waiting', 'held') and t.begun_at is null and t.slot <= env.at
-  returning t.slot
 ),
 put as (
   update regrow.schedules s set paused_at = null, pause_reason = null, pause_author = null, ended_at = null, end_reason = null,
-    seen_at = env.at, from_at = case when m.ended then env.at else s.from_at end,
-    last_slot = greatest(s.last_slot, (select max(slot) from passed)), term = s.term + 1
+    seen_at = env.at, from_at = case when m.ended then env.at else s.from_at end, term = s.term + 1
   from mine m cross join env where s.name = m.name returning s.name, s.job
 ),
 told as (

@@ -897,12 +897,10 @@ passed as (
   update regrow.slots t set state = 'skipped', reason = 'paused', ended_at = env.at
   from mine m cross join env
   where t.schedule = m.name and t.state in ('waiting', 'held') and t.begun_at is null and t.slot <= env.at
-  returning t.slot
 ),
 put as (
   update regrow.schedules s set paused_at = null, pause_reason = null, pause_author = null, ended_at = null, end_reason = null,
-    seen_at = env.at, from_at = case when m.ended then env.at else s.from_at end,
-    last_slot = greatest(s.last_slot, (select max(slot) from passed)), term = s.term + 1
+    seen_at = env.at, from_at = case when m.ended then env.at else s.from_at end, term = s.term + 1
   from mine m cross join env where s.name = m.name returning s.name, s.job
 ),
 told as (
@@ -1245,13 +1243,13 @@ asked as materialized (
     due_at timestamptz, state text, reason text, through timestamptz, count int, begins boolean)
   join mine m on m.name = x.schedule left join regrow.slots o on o.schedule = x.schedule and o.slot = x.slot
   where o.state in ('waiting', 'held')
-    or ((m.before is null or x.slot > m.before) and (o.state is null or o.reason in ('replaced', 'ended')))
+    or ((m.before is null or x.slot > m.before) and (o.state is null or o.reason in ('replaced', 'ended', 'paused')))
 ),
 withdrawn as (
   delete from regrow.slots t using asked x
   where t.schedule = x.schedule and t.begun_at is null and case
     when x.state = 'withdrawn' then t.slot = x.slot and t.state in ('waiting', 'held')
-    else t.slot > x.slot and t.slot <= x.through and t.reason in ('replaced', 'ended')
+    else t.slot > x.slot and t.slot <= x.through and t.reason in ('replaced', 'ended', 'paused')
   end
 ),
 written as (
@@ -1263,7 +1261,7 @@ written as (
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)
-  where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended')
+  where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended', 'paused')
 )
 select name from moved`,
 } as const

@@ -4,8 +4,8 @@
 -- $2 json [{ schedule, slot, version, lane, key, due_at, state, reason, through, count, begins }]
 -- $3 whether this is an audit, which stamps what it saw
 -- Returns the names that were as they had been read. A slot that ran or was skipped stays as it is, unless an edit had replaced
--- it, or an end that was resumed: then it never ran, and may come back, or be one of many that a later row stands for. One that is
--- withdrawn has not begun, and is made again in its turn. No slot at or before last_slot is ever made (M15).
+-- it, or a resume found it before last_slot had come to it: then it never ran, and may come back, or be one of many that a later row
+-- stands for. One that is withdrawn has not begun, and is made again in its turn. No slot at or before last_slot is ever made (M15).
 -- No fsync of its own: after a crash of the server the same is decided again, and the settle that says "ran" has one.
 with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
@@ -30,13 +30,13 @@ asked as materialized (
     due_at timestamptz, state text, reason text, through timestamptz, count int, begins boolean)
   join mine m on m.name = x.schedule left join regrow.slots o on o.schedule = x.schedule and o.slot = x.slot
   where o.state in ('waiting', 'held')
-    or ((m.before is null or x.slot > m.before) and (o.state is null or o.reason in ('replaced', 'ended')))
+    or ((m.before is null or x.slot > m.before) and (o.state is null or o.reason in ('replaced', 'ended', 'paused')))
 ),
 withdrawn as (
   delete from regrow.slots t using asked x
   where t.schedule = x.schedule and t.begun_at is null and case
     when x.state = 'withdrawn' then t.slot = x.slot and t.state in ('waiting', 'held')
-    else t.slot > x.slot and t.slot <= x.through and t.reason in ('replaced', 'ended')
+    else t.slot > x.slot and t.slot <= x.through and t.reason in ('replaced', 'ended', 'paused')
   end
 ),
 written as (
@@ -48,6 +48,6 @@ written as (
   on conflict (schedule, slot) do update set version = excluded.version, lane = excluded.lane, key = excluded.key, due_at = excluded.due_at,
     state = excluded.state, reason = excluded.reason, through = excluded.through, count = excluded.count, ended_at = excluded.ended_at,
     begun_at = coalesce(t.begun_at, excluded.begun_at)
-  where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended')
+  where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended', 'paused')
 )
 select name from moved

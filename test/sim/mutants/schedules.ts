@@ -90,8 +90,8 @@ export const ofSchedules: readonly Mutant[] = [
     'end-is-for-ever',
     'a slot that the end of its schedule skipped does not come back when it is resumed',
     model,
-    `reason === 'replaced' || reason === 'ended'`,
-    `reason === 'replaced'`,
+    `['replaced', 'ended', 'paused']`,
+    `['replaced', 'paused']`,
     sim,
   ),
   {

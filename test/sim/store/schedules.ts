@@ -234,12 +234,12 @@ function* write(
   return new Set(mine.keys())
 }
 
-/** It was skipped before its time, by an edit or an end, and never ran. */
-const mayComeBack = ({ reason }: SlotRow): boolean => reason === 'replaced' || reason === 'ended'
+/** It was skipped by an edit, an end or a resume, before its instant was accounted for; it never ran. */
+const mayComeBack = ({ reason }: SlotRow): boolean =>
+  reason !== null && ['replaced', 'ended', 'paused'].includes(reason)
 
 /** The greater of two instants, as `greatest` has it: null is none. */
-export const later = (a: number | null, b: number | null): number | null =>
-  a === null ? b : b === null ? a : Math.max(a, b)
+const later = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
 
 function tidy(schema: Schema, session: Session, leaseMs: number): { ended: string[]; forgotten: number } {
   const { schedules, slots } = schema

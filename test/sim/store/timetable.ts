@@ -3,7 +3,7 @@ import { slotKey } from '../../../src/job/schedule.ts'
 import type { Timetable, TimetableRow, TimetableSlot } from '../../../src/store/timetable.ts'
 import { byBytes } from './order.ts'
 import { tell } from './pauses.ts'
-import { changeSlots, isAhead, isLive, later, liveJobs } from './schedules.ts'
+import { changeSlots, isAhead, isLive, liveJobs } from './schedules.ts'
 import { ledgerId, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
 import type { Session } from './session.ts'
 
@@ -50,15 +50,14 @@ export function simTimetable(schema: Schema): Timetable {
         const row = yield* session.hold(schedules, name, () => true)
         if (!row) return false
         const isPast = (slot: Parameters<typeof isAhead>[0]) => isAhead(slot) && slot.slot <= at
-        const passed = yield* changeSlots(schema, session, name, isPast, () => ({
+        yield* changeSlots(schema, session, name, isPast, () => ({
           state: 'skipped',
           reason: 'paused',
           endedAt: at,
         }))
-        const lastSlot = passed.reduce((last, { slot }) => later(last, slot), row.lastSlot)
         const none = { pausedAt: null, pauseReason: null, pauseAuthor: null, endedAt: null, endReason: null }
         const fromAt = row.endedAt === null ? row.fromAt : at
-        session.set(schedules, name, { ...row, ...none, seenAt: at, fromAt, lastSlot, term: row.term + 1 })
+        session.set(schedules, name, { ...row, ...none, seenAt: at, fromAt, term: row.term + 1 })
         recorded(session, 'schedule.resume', row, author)
         return true
       }),
