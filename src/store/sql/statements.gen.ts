@@ -1175,6 +1175,13 @@ skipped as (
   update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
   from env where t.schedule in (select name from ended) and t.state in ('waiting', 'held') and t.begun_at is null
 ),
+left_over as (
+  update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
+  from env, regrow.schedules s
+  where t.state in ('waiting', 'held') and s.name = t.schedule and s.ended_at < env.at - interval '1 hour' and not exists (
+    select 1 from regrow.ledger l where l.key = t.key and l.job = t.lane and (l.holder is not null or l.state = 'quarantined')
+  )
+),
 old as materialized (
   select t.ctid as place from regrow.slots t cross join env
   where t.state in ('ran', 'skipped') and t.ended_at < env.at - interval '30 days' limit 5000 for update of t skip locked

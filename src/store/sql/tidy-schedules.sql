@@ -1,5 +1,6 @@
 -- Tidy: what an audit does besides: schedules that live workers have are seen; those that no live worker declared for seven days
--- end, and their slots that have not begun with them; slots that ended thirty days ago are forgotten, some thousand at a time.
+-- end, and their slots that have not begun with them; so do, an hour after the end, slots that had begun and that nobody holds: they
+-- wait for an attempt that never comes. Slots that ended thirty days ago are forgotten, some thousand at a time.
 -- $1 lease in ms
 -- Returns one row: ended (json [name]) and forgotten. Index: slots_open, slots_ended.
 with env as materialized (
@@ -25,6 +26,13 @@ ended as (
 skipped as (
   update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
   from env where t.schedule in (select name from ended) and t.state in ('waiting', 'held') and t.begun_at is null
+),
+left_over as (
+  update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
+  from env, regrow.schedules s
+  where t.state in ('waiting', 'held') and s.name = t.schedule and s.ended_at < env.at - interval '1 hour' and not exists (
+    select 1 from regrow.ledger l where l.key = t.key and l.job = t.lane and (l.holder is not null or l.state = 'quarantined')
+  )
 ),
 old as materialized (
   select t.ctid as place from regrow.slots t cross join env

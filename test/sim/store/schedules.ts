@@ -241,6 +241,12 @@ const mayComeBack = ({ reason }: SlotRow): boolean =>
 /** The greater of two instants, as `greatest` has it: null is none. */
 const later = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b))
 
+/** Somebody has its claim, or it waits for a person. */
+function isKept({ ledger }: Schema, { lane, key }: SlotRow): boolean {
+  const row = ledger.rows.get(ledgerId(lane, key))
+  return row !== undefined && (row.holder !== null || row.state === 'quarantined')
+}
+
 function tidy(schema: Schema, session: Session, leaseMs: number): { ended: string[]; forgotten: number } {
   const { schedules, slots } = schema
   const at = schema.now()
@@ -264,6 +270,12 @@ function tidy(schema: Schema, session: Session, leaseMs: number): { ended: strin
     ended.push(name)
     for (const slot of [...slots.found(schema.slotsOpen, name)].filter(isAhead))
       session.set(slots, slotId(name, slot.slot), { ...slot, state: 'skipped', reason: 'ended', endedAt: at })
+  }
+  // What had begun, and nobody holds, waits for an attempt that never comes.
+  for (const slot of [...slots.rows.values()].filter(isOpen)) {
+    const end = schedules.rows.get(slot.schedule)?.endedAt ?? null
+    if (end === null || end >= plus(at, -hourMs) || isKept(schema, slot)) continue
+    session.set(slots, slotId(slot.schedule, slot.slot), { ...slot, state: 'skipped', reason: 'ended', endedAt: at })
   }
   const old = [...slots.rows.values()]
     .filter(({ endedAt }) => endedAt !== null && endedAt < plus(at, -30 * dayMs))
