@@ -56,6 +56,8 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts): Plan {
       return { write: null, verdict: 'later' }
     if (!ports.pattern.includes(slot.slotMs))
       return { write: written(row, null, [skip(row, slot.slotMs, 'overlap')]), verdict: 'skipped' }
+    if (laterWaits(row, slot, ports))
+      return { write: written(row, slot.slotMs, [skip(row, slot.slotMs, 'overlap')]), verdict: 'skipped' }
     const after = caughtUp(row, ports, baseMs, null, 'missed')
     const slots = [skip(row, slot.slotMs, 'overlap'), ...after.slots]
     return { write: written(row, Math.max(slot.slotMs, after.accountedMs ?? 0), slots), verdict: 'skipped' }
@@ -64,8 +66,8 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts): Plan {
   // A run beside the pattern accounts for no instant of it: what is overdue is caught up by the slots of the pattern.
   if (!ports.pattern.includes(slot.slotMs))
     return { write: written(row, null, [starting(row, slot)]), verdict: 'begins' }
-  // Later slots wait already, as after { all: n }: this one only begins.
-  if (ofPattern(row, ports).some(({ slotMs, begunMs }) => slotMs > slot.slotMs && begunMs === null))
+  // This one only begins.
+  if (laterWaits(row, slot, ports))
     return { write: written(row, slot.slotMs, [starting(row, slot)]), verdict: 'begins' }
   const { slots, accountedMs, runs } = caughtUp(row, ports, baseMs, slot, 'missed')
   return { write: written(row, accountedMs, slots), verdict: runs ? 'begins' : 'skipped' }
@@ -142,6 +144,10 @@ function judge(row: ScheduleRow, slot: OpenSlot, { pattern }: PlanPorts, baseMs:
 /** Open slots without those that a person made beside the pattern. */
 const ofPattern = ({ open }: ScheduleRow, { pattern }: PlanPorts) =>
   open.filter(({ slotMs }) => pattern.includes(slotMs))
+
+/** Later slots wait already, as after { all: n }: what comes after this one is accounted for by them. */
+const laterWaits = (row: ScheduleRow, slot: OpenSlot, ports: PlanPorts) =>
+  ofPattern(row, ports).some(({ slotMs, begunMs }) => slotMs > slot.slotMs && begunMs === null)
 
 const begunOf = (row: ScheduleRow, ports: PlanPorts) =>
   ofPattern(row, ports).flatMap(({ begunMs, slotMs }) => (begunMs === null ? [] : [slotMs]))
