@@ -179,7 +179,7 @@ export const scenarios: readonly Scenario[] = [
     9_000,
     1,
     [writes(300, ship, 0, 'slow'), restarts('ledger.take heard', 800, 'all')],
-    { survivor: 'beside' },
+    { survivor: 'beside', plan: { seed: 8 } },
   ),
   scenario(
     'the store restarts while an outcome is recorded',
@@ -237,7 +237,7 @@ export const scenarios: readonly Scenario[] = [
     [recurs(5_000)],
     {
       survivor: 'beside',
-      plan: ticking([0, { every: '2s', missed: { all: 3 }, overlap: 'queue', jitter: 500 }]),
+      plan: { ...ticking([0, { every: '2s', missed: { all: 3 }, overlap: 'queue', jitter: 500 }]), seed: 7 },
     },
   ),
   scenario('a deploy edits a schedule', [ship], 8_000, 'any', [stops(2_500, '1s'), recurs(6_000)], {
