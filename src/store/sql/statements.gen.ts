@@ -1228,7 +1228,7 @@ left join won on won.job = asked.job
 left join regrow.sweeps s on s.job = asked.job
 left join regrow.pauses p on p.job = asked.job`,
   writeSlots: `with env as materialized (
-  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
+  select regrow.clock() as at, case when $2::text not like '%"begins":true%' then set_config('synchronous_commit', 'off', true) end as quick
 ),
 mine as materialized (
   select h.name, h.before, g.last_slot from (
@@ -1242,7 +1242,7 @@ mine as materialized (
 moved as (
   update regrow.schedules s set term = s.term + 1, last_slot = greatest(s.last_slot, m.last_slot),
     last_audit_at = case when $3::boolean then env.at else s.last_audit_at end
-  from mine m cross join env where s.name = m.name and env.quick = 'off'
+  from mine m cross join env where s.name = m.name and env.quick is distinct from ''
   returning s.name
 ),
 asked as materialized (

@@ -6,9 +6,10 @@
 -- Returns the names that were as they had been read. A slot that ran or was skipped stays as it is, unless an edit had replaced
 -- it, or a resume found it before last_slot had come to it: then it never ran, and may come back, or be one of many that a later row
 -- stands for. One that is withdrawn has not begun, and is made again in its turn. No slot at or before last_slot is ever made (M15).
--- No fsync of its own: after a crash of the server the same is decided again, and the settle that says "ran" has one.
+-- No fsync of its own where nothing begins: after a crash of the server the same is decided again. A begin is on disk before its
+-- handler starts: else its slot would be recorded as run, and what was accounted for with it forgotten.
 with env as materialized (
-  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick
+  select regrow.clock() as at, case when $2::text not like '%"begins":true%' then set_config('synchronous_commit', 'off', true) end as quick
 ),
 mine as materialized (
   select h.name, h.before, g.last_slot from (
@@ -22,7 +23,7 @@ mine as materialized (
 moved as (
   update regrow.schedules s set term = s.term + 1, last_slot = greatest(s.last_slot, m.last_slot),
     last_audit_at = case when $3::boolean then env.at else s.last_audit_at end
-  from mine m cross join env where s.name = m.name and env.quick = 'off'
+  from mine m cross join env where s.name = m.name and env.quick is distinct from ''
   returning s.name
 ),
 asked as materialized (

@@ -49,7 +49,9 @@ export function simSchedules(schema: Schema): Schedules {
         leaseMs,
       ),
     write: (writes, { audited = false } = {}) =>
-      engine.autocommit('schedules.write', (session) => write(schema, session, writes, audited), { quick: true }),
+      engine.autocommit('schedules.write', (session) => write(schema, session, writes, audited), {
+        quick: !writes.some((each) => each.slots.some(({ begins }) => begins)),
+      }),
     turn: (everyMs) =>
       engine.atOnce(
         'schedules.turn',
