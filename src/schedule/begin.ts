@@ -18,7 +18,8 @@ export function beginning(ports: KeepPorts): BeginSlots {
       const first = new Map<string, string>()
       for (const key of left) if (!first.has(scheduleOf(key))) first.set(scheduleOf(key), key)
       const answers = await keeping(ports, [...first.keys()], (row, plan) => {
-        const { write, verdict } = begin(row, first.get(row.name) as string, plan)
+        const idle = new Set(keys.filter((key) => verdicts.get(key) !== 'begins'))
+        const { write, verdict } = begin(row, first.get(row.name) as string, plan, idle)
         return { write, value: verdict }
       })
       for (const [name, key] of first) verdicts.set(key, answers.get(name)?.value ?? 'gone')

@@ -42,14 +42,19 @@ export function keep(row: ScheduleRow, ports: PlanPorts, reason: SkipReason = 'm
   return all.length > 0 ? written(row, accountedMs, all) : null
 }
 
-/** The same when a slot is about to start: it begins, is skipped, or waits; the next one is made before that. */
-export function begin(row: ScheduleRow, key: string, ports: PlanPorts): Plan {
+/**
+ * The same when a slot is about to start: it begins, is skipped, or waits; the next one is made before that. `idle`: keys whose
+ * claims are known to run nothing, since they ask together with this one; waiting for each other they would wait for ever.
+ */
+export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: ReadonlySet<string> = new Set()): Plan {
   const slot = row.open.find((each) => each.key === key && !each.held)
   if (!slot || row.paused) return { write: null, verdict: 'gone' }
   // Slots that catch up may begin in another order than theirs: later ones are accounted for then.
   const baseMs = Math.max(slot.slotMs, row.lastSlotMs ?? slot.slotMs)
   const busy =
-    row.overlap === 'allow' ? undefined : row.open.find((each) => each.key !== key && each.standing === 'claimed')
+    row.overlap === 'allow'
+      ? undefined
+      : row.open.find((each) => each.key !== key && each.standing === 'claimed' && !idle.has(each.key))
   if (busy) {
     // One that came due while the other was running was overlapped; one that was there before only waits for its turn.
     if (row.overlap !== 'skip' || slot.begunMs !== null || slot.dueMs <= (busy.begunMs ?? 0))

@@ -66,8 +66,8 @@ export const ofSchedules: readonly Mutant[] = [
     'overlap-not-looked-at',
     'a slot begins though an earlier one runs',
     plan,
-    `row.overlap === 'allow' ? undefined : row.open.find`,
-    `row.overlap !== null ? undefined : (row as ScheduleRow).open.find`,
+    `row.overlap === 'allow'\n      ? undefined`,
+    `row.overlap !== null\n      ? undefined`,
     sim,
   ),
   mutant(

@@ -26,3 +26,17 @@ test('of several slots that catch up, one that is overlapped leaves the others a
     [9_000, 'skipped', 'overlap', null],
   ])
 })
+
+test('of slots that have begun before and ask together one begins, and the others wait for it', () => {
+  const begun = { begunMs: 9_010, standing: 'claimed' } as const
+  const row: ScheduleRow = {
+    ...{ name: 's', job: 's', lane: 's', cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null },
+    ...{ jitterMs: 0, key: null, input: null, declared: true, live: true, paused: false, version: 1, term: 1 },
+    ...{ missed: 'once', overlap: 'queue', fromMs: 0, lastSlotMs: 12_000 },
+    open: [slot(9_000, begun), slot(12_000, begun), slot(15_000)],
+  }
+  const spec = { cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null }
+  const ports = { pattern: pattern(spec), atMs: 14_000, chance: () => 0 }
+  expect(begin(row, keyOf(9_000), ports, new Set([keyOf(12_000)])).verdict).toBe('begins')
+  expect(begin(row, keyOf(12_000), ports, new Set()).verdict).toBe('later')
+})
