@@ -242,10 +242,10 @@ export class Worker {
     taken: readonly Taken[],
     refused: readonly Refused[],
   ): Promise<Ready[]> {
-    const { store, source, begin } = this.#ports
+    const { store, source, begin, random } = this.#ports
     const { job } = handler
     const checked = await check(source(job), taken, refused)
-    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin) : checked
+    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
     await release(
       this.#back,
       stopped.map(({ entry }) => entry),
