@@ -17,12 +17,12 @@ const later = { ms: 1_000, spread: 0.5 }
 export async function begun(batch: CheckedBatch, begin: BeginSlots, random: Random): Promise<CheckedBatch> {
   if (batch.ready.length === 0) return batch
   const verdicts = await begin(batch.ready.map(({ key }) => key))
+  // One for the whole batch: what catches up comes back together, and in its order.
+  const waitMs = spread(random, later.ms, later.spread)
   const stopped = batch.ready.flatMap((entry): CheckedBatch['stopped'] => {
     const verdict = verdicts.get(entry.key)
     if (verdict === 'begins') return []
-    return verdict === 'later'
-      ? [{ entry, why: 'later', waitMs: spread(random, later.ms, later.spread) }]
-      : [{ entry, why: 'not pending', waitMs: 0 }]
+    return verdict === 'later' ? [{ entry, why: 'later', waitMs }] : [{ entry, why: 'not pending', waitMs: 0 }]
   })
   return {
     ...batch,
