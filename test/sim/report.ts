@@ -3,7 +3,7 @@ import { type Counts, type FaultName, faultNames, invariantNames, Tally } from '
 import type { Verdict } from './verdict.ts'
 
 /** Fewer histories than this are a look at single seeds: that a fault did not fire in them says nothing. */
-const enough = 100
+const enough = 60
 
 export class Report {
   readonly #tally = new Tally()
