@@ -1,5 +1,5 @@
 // One process with a PGlite and its queue in memory, killed -9 and reopened again and again: each kill loses the queue. Ends
-// when nothing is pending; then it counts. `npm run wipes` and test/heal/wipes.test.ts judge it.
+// when nothing is pending; then it counts. `npm run wipes` judges it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

