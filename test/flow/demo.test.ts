@@ -135,7 +135,7 @@ describe('on Postgres', () => {
     await yours.migrate()
     await yours.close()
     await query(database.url, `insert into regrow.sweeps (job, next_at) values ('yours', now())`)
-    const demo = run(process.execPath, ...start, '--seconds', '6', '--postgres', database.url)
+    const demo = run(process.execPath, ...start, '--seconds', '12', '--postgres', database.url)
     await demo.until(/hints [1-9]/)
     const again = `insert into regrow_demo.audit_log select job, key from regrow_demo.audit_log limit 1 returning 1`
     const forget = `delete from regrow.intents where id = (select id from regrow.intents
