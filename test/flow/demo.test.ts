@@ -135,12 +135,20 @@ describe('on Postgres', () => {
     await yours.migrate()
     await yours.close()
     await query(database.url, `insert into regrow.sweeps (job, next_at) values ('yours', now())`)
-    const demo = run(process.execPath, ...start, '--seconds', '12', '--postgres', database.url)
+    const demo = run(process.execPath, ...start, '--seconds', '6', '--postgres', database.url)
     await demo.until(/hints [1-9]/)
     const again = `insert into regrow_demo.audit_log select job, key from regrow_demo.audit_log limit 1 returning 1`
+    while ((await query(database.url, again)).length === 0);
+    // While nobody can take a key, the next intent that is stored is one that nobody has.
     const forget = `delete from regrow.intents where id = (select id from regrow.intents
       where not exists (select 1 from regrow.ledger where key = intents.id::text) limit 1) returning 1`
-    for (const sabotage of [again, forget]) while ((await query(database.url, sabotage)).length === 0);
+    const saboteur = new pg.Client({ connectionString: database.url })
+    await saboteur.connect()
+    await saboteur.query('begin')
+    await saboteur.query('lock table regrow.ledger in share row exclusive mode')
+    while ((await saboteur.query(forget)).rows.length === 0);
+    await saboteur.query('commit')
+    await saboteur.end()
     expect(await demo.counts()).toMatchObject({ lost: 1 })
     expect(await demo.exit, demo.output).toBe(1)
     expect(demo.output).toContain('FAULT: still waiting')
