@@ -107,8 +107,8 @@ test('who waits for one job is not woken by pushes for another, and sends nothin
   for (let n = 0; n < 20; n++) await other.push([hint(`x${n}`)])
   for (let n = 0; n < 5; n++) await idle.push([hint(`y${n}`)])
   await popped
-  // The five pushes, and the look at the end.
-  expect(sent.get('EVALSHA') ?? 0).toBeLessThanOrEqual(6)
+  // The five pushes, the look at the end, and on a slow machine one of the poll floor; a wake by each push would be 25.
+  expect(sent.get('EVALSHA') ?? 0).toBeLessThanOrEqual(8)
 })
 
 test('a push to a pop that waits in the same process is one call, which leaves nothing behind', async () => {
