@@ -179,12 +179,15 @@ export class Scene {
     return this.ear.of('job.settled', { state: 'done' }).length
   }
 
-  /** The store's copy of the canary has been raised past what it is now. */
+  /**
+   * The canary has been raised past what it is now, in the queue and in the store. Twice: the queue's may be one ahead of the
+   * store's copy, which then only catches up.
+   */
   async markMoved(): Promise<void> {
     const sequence = async () =>
       Number((await this.query<{ n: string }>(`select max(sequence) as n from regrow.marks`))[0]?.n)
     const before = await sequence()
-    while ((await sequence()) <= before) await this.query(`select pg_sleep(0.05)`)
+    while ((await sequence()) < before + 2) await this.query(`select pg_sleep(0.05)`)
   }
 
   async close(): Promise<void> {
