@@ -108,3 +108,31 @@ test('a transaction without a statement begins none', async () => {
   expect(await within(async () => 'nothing')).toBe('nothing')
   await expect(within(async () => Promise.reject(new Error('nothing done')))).rejects.toThrow('nothing done')
 })
+
+test('a statement by name takes BEGIN along, is parsed once, and one that could not be parsed is not taken for known', async () => {
+  const named = (own: pg.PoolClient, text: string, values?: unknown[]) =>
+    own.query({ name: 'effect', text, ...(values ? { values } : {}) })
+  const times = `select generic_plans + custom_plans as times from pg_prepared_statements where name = 'effect'`
+  const one = new pg.Pool({ connectionString: database.url, max: 1 })
+  const alone = <T>(fn: (own: pg.PoolClient) => Promise<T>) =>
+    transaction(one as never, (_, own) => fn(own as unknown as pg.PoolClient))
+  try {
+    await expect(alone((own) => named(own, 'insert into nowhere values ($1)', [1]))).rejects.toMatchObject({
+      code: '42P01',
+    })
+    for (const id of [11, 12]) await alone((own) => named(own, 'insert into effects values ($1)', [id]))
+    expect(await ids()).toEqual([11, 12])
+    expect((await one.query(times)).rows).toEqual([{ times: '2' }])
+    await expect(alone((own) => named(own, 'insert into effects values (13)'))).rejects.toThrow('must be unique')
+    const undone = alone(async (own) => {
+      await named(own, 'insert into effects values ($1)', [14])
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+    expect(await ids()).toEqual([11, 12])
+    await alone((own) => own.query({ name: 'none', text: 'insert into effects values (15)' }))
+    expect(await ids()).toEqual([11, 12, 15])
+  } finally {
+    await one.end()
+  }
+})

@@ -45,8 +45,8 @@ function pool(how: object): pg.Pool {
   return made
 }
 
-async function opened(given: string | pg.Pool | pg.Client): Promise<Store<SqlExecutor>> {
-  const { store } = await postgres(given as string).open({ clock: systemClock, leaseMs: 15_000 })
+async function opened(given: string | pg.Pool | pg.Client, options = {}): Promise<Store<SqlExecutor>> {
+  const { store } = await postgres(given as string, options).open({ clock: systemClock, leaseMs: 15_000 })
   closing.push(() => store.close())
   await store.prepare({ migrate: false })
   return store as unknown as Store<SqlExecutor>
@@ -109,4 +109,53 @@ test('a statement after the settle is refused: it could no longer be part of the
   })
   await expect(late).rejects.toMatchObject({ code: 'tx_over' })
   expect(await count('effects')).toBe(0)
+})
+
+/** How often the connection has executed settles that have a name. */
+const settles = `select name, generic_plans + custom_plans as times from pg_prepared_statements where statement like '%lease lost%'`
+
+test('on a connection of our own the settle is prepared once, and planned by index though the ledger is empty', async () => {
+  const store = await opened(database.url, { max: 2 })
+  await admin.query('vacuum (analyze) regrow.ledger')
+  for (let n = 0; n < 8; n++) {
+    await admin.query('truncate effects')
+    await run(store, await claimed(store, 1))
+  }
+  const [found, plan] = await store.transaction(async (_, own) => {
+    const { rows } = await own.query(settles)
+    // After five plans for their own values it is one for all, which is kept.
+    const plan = await own.query(`explain execute ${rows[0]?.name} ('w1', 'a', 'k', '1')`)
+    return [rows, plan.rows.map((row) => row['QUERY PLAN']).join('\n')]
+  })
+  expect(found).toEqual([{ name: expect.stringMatching(/^regrow_/), times: '8' }])
+  expect(plan).toMatch(/Index .*ledger/)
+  expect(plan).not.toContain('Seq Scan')
+})
+
+test('behind a pooler, and on a connection of the user’s, the settle has no name', async () => {
+  for (const given of [database.bouncerUrl, pool({ max: 2 })]) {
+    const store = await opened(given)
+    for (let n = 0; n < 3; n++) {
+      await admin.query('truncate effects')
+      await run(store, await claimed(store, 1))
+    }
+    const found = await store.transaction(async (_, own) => (await own.query(settles)).rows)
+    expect(found).toEqual([])
+  }
+})
+
+test('a session that was emptied of its statements fails the run as nobody’s, and the next one has another', async () => {
+  const store = await opened(database.url, { max: 2 })
+  await run(store, await claimed(store, 1))
+  await admin.query('truncate effects')
+  const rows = await claimed(store, 1)
+  const emptied = store.transaction(async (tx, own) => {
+    await own.query(`insert into effects values ('x')`)
+    await own.query('deallocate all')
+    await store.ledger.settle('w1', rows, tx)
+  })
+  await expect(emptied).rejects.toMatchObject({ code: 'store_away' })
+  expect([await count('effects'), await count('regrow.ledger')]).toEqual([0, 1])
+  await run(store, rows)
+  expect([await count('effects'), await count('regrow.ledger')]).toEqual([1, 0])
 })

@@ -9,7 +9,7 @@ import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, q
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
 import { isDirect, prepared } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
-import { type Limit, transaction } from './transaction.ts'
+import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
   /** For the queue in this database: one that hangs keeps nothing else waiting. */
@@ -68,7 +68,7 @@ export async function openDatabase(
           connectionTimeoutMillis: 10_000,
         }) as unknown as LoneClient,
     ),
-    transaction: bounded(pools.handlers, max),
+    transaction: bounded(pools.handlers, max, { named: true }),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -149,17 +149,17 @@ const connectionFacts =
   }
 
 /** At most `most` transactions at a time; the others wait in line. */
-function bounded(pool: PgPool, most: number): SqlDatabase<PgClient>['transaction'] {
-  if (most <= 1) return oneTransaction(pool, (fn) => transaction(pool, fn))
+function bounded(pool: PgPool, most: number, terms: TransactionTerms = {}): SqlDatabase<PgClient>['transaction'] {
+  if (most <= 1) return oneTransaction(pool, (fn) => transaction(pool, fn, terms))
   const gate = limited(most)
-  return (fn) => gate(() => transaction(pool, fn))
+  return (fn) => gate(() => transaction(pool, fn, terms))
 }
 
 /** Transactions that end after the limit. */
 const timed =
   (pool: Pick<PgPool, 'connect'>, limit: Limit): SqlDatabase<PgClient>['transaction'] =>
   (fn, { unbounded = false } = {}) =>
-    transaction(pool, fn, unbounded ? undefined : limit)
+    transaction(pool, fn, unbounded ? {} : { limit })
 
 type Connections = Pick<PgPool, 'query' | 'connect'>
 

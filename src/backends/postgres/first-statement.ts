@@ -5,8 +5,15 @@ import { commitsWithLast, type PgConnection } from './last-statement.ts'
 
 /** The part of pg's Query that is used here. */
 interface PgQuery {
+  name?: string | undefined
   submit(connection: PgConnection): unknown
   handleCommandComplete(message: unknown, connection: PgConnection): void
+}
+
+interface Config {
+  readonly text?: unknown
+  readonly values?: readonly unknown[]
+  readonly [other: string]: unknown
 }
 
 type QueryClass = new (config: object, values: unknown, callback: (error: unknown, result: unknown) => void) => PgQuery
@@ -23,8 +30,11 @@ export function firstStatement(client: PgClient, args: readonly unknown[]): Prom
       if (error instanceof Error) Error.captureStackTrace(error)
       reject(error)
     })
-    const [submit, complete] = [query.submit, query.handleCommandComplete]
+    const { name, submit, handleCommandComplete: complete } = query
     query.submit = (connection) => {
+      // Two texts by one name: pg refuses the second before it sends anything.
+      const known = name && (connection.parsedStatements?.[name] ?? connection.submittedNamedStatements?.[name])
+      if (known && known !== config.text) return submit.call(query, connection)
       connection.stream?.cork?.()
       try {
         connection.parse({ text: 'begin' })
@@ -33,27 +43,33 @@ export function firstStatement(client: PgClient, args: readonly unknown[]): Prom
         return submit.call(query, connection)
       } finally {
         connection.stream?.uncork?.()
+        // Until BEGIN is over, what the server has parsed is not this statement: pg notes the name of who is in turn.
+        query.name = undefined
       }
     }
     let begun = false
     query.handleCommandComplete = (message, connection) => {
       if (begun) return complete.call(query, message, connection)
       begun = true
+      query.name = name
     }
     client.query(query as never)
   })
 }
 
-/** A statement with values, and nothing that needs a round trip or a name of its own. */
-function configOf([statement, values, callback]: readonly unknown[]): object | undefined {
+/** A statement with values or a name, and nothing that needs a round trip of its own. */
+function configOf([statement, values, callback]: readonly unknown[]): Config | undefined {
   if (callback !== undefined) return undefined
   const given = typeof statement === 'string' ? { text: statement } : (statement as Record<string, unknown> | null)
-  const config = { ...given, ...(values === undefined ? {} : { values }) } as Record<string, unknown>
+  const config: Config = {
+    ...given,
+    ...(values === undefined ? {} : { values: values as unknown[] }),
+  }
   const usable =
     typeof config.text === 'string' &&
     config.text !== '' &&
-    Array.isArray(config.values) &&
-    config.values.length > 0 &&
-    ['name', 'rows', 'submit', 'callback'].every((name) => config[name] === undefined)
+    (config.values === undefined || Array.isArray(config.values)) &&
+    (Boolean(config.name) || (config.values ?? []).length > 0) &&
+    ['rows', 'submit', 'callback'].every((name) => config[name] === undefined)
   return usable ? config : undefined
 }

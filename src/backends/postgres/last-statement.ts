@@ -5,10 +5,14 @@ import type { PgClient } from './client.ts'
 
 /** The part of pg's connection that is used here. Everything before `sync` is one unit: after an error nothing is executed. */
 export interface PgConnection {
-  parse(query: { text: string }): void
-  bind(config: { values?: readonly (string | null)[] }): void
+  parse(query: { text: string; name?: string }): void
+  bind(config: { statement?: string; values?: readonly (string | null)[] }): void
   execute(config: object): void
+  close(statement: { type: 'S'; name: string }): void
   sync(): void
+  /** Texts of the statements that have a name, as pg keeps them. */
+  readonly parsedStatements?: Readonly<Record<string, string | undefined>>
+  readonly submittedNamedStatements?: Readonly<Record<string, string | undefined>>
   readonly stream?: { cork?(): void; uncork?(): void }
 }
 
@@ -26,20 +30,43 @@ export function commitsWithLast(client: PgClient): boolean {
   )
 }
 
-/** Sends both, and resolves when the COMMIT was answered. */
-export function lastStatement(client: PgClient, text: string, params: readonly unknown[]): Promise<{ rows: Row[] }> {
+const byIndex = 'regrow_by_index'
+const commit = 'regrow_commit'
+
+/** Names that are known to be prepared on a connection. */
+const prepared = new WeakMap<PgClient, Set<string>>()
+
+/**
+ * Sends both, and resolves when the COMMIT was answered. With a name the statement is planned once per connection: by index,
+ * since it looks for keys, and what is planned now may be used when the table is larger.
+ */
+export function lastStatement(
+  client: PgClient,
+  text: string,
+  params: readonly unknown[],
+  name?: string,
+): Promise<{ rows: Row[] }> {
+  const values = params.map((value) => (value === null ? null : String(value)))
+  const isPrepared = (name: string) => prepared.get(client)?.has(name) === true
   return new Promise((resolve, reject) => {
     let failed: unknown
     const submittable = {
       submit(connection: PgConnection) {
+        const execute = (text: string, name?: string, values?: readonly (string | null)[]) => {
+          if (name === undefined) connection.parse({ text })
+          else if (!isPrepared(name)) {
+            // It may be there: an attempt that failed does not tell whether it got so far.
+            connection.close({ type: 'S', name })
+            connection.parse({ text, name })
+          }
+          connection.bind({ ...(name === undefined ? {} : { statement: name }), ...(values ? { values } : {}) })
+          connection.execute({})
+        }
         connection.stream?.cork?.()
         try {
-          connection.parse({ text })
-          connection.bind({ values: params.map((value) => (value === null ? null : String(value))) })
-          connection.execute({})
-          connection.parse({ text: 'commit' })
-          connection.bind({})
-          connection.execute({})
+          if (name !== undefined) execute('set local enable_seqscan = off', byIndex)
+          execute(text, name, values)
+          execute('commit', name === undefined ? undefined : commit)
           connection.sync()
         } finally {
           connection.stream?.uncork?.()
@@ -53,11 +80,15 @@ export function lastStatement(client: PgClient, text: string, params: readonly u
       handleEmptyQuery() {},
       handleError(error: unknown) {
         failed ??= error
+        prepared.delete(client)
         // A connection that broke sends nothing more.
         reject(error)
       },
       handleReadyForQuery() {
-        if (failed === undefined) resolve({ rows: [] })
+        if (failed !== undefined) return
+        if (name !== undefined && !isPrepared(name))
+          prepared.set(client, new Set([byIndex, name, commit, ...(prepared.get(client) ?? [])]))
+        resolve({ rows: [] })
       },
     }
     client.query(submittable as never)

@@ -13,6 +13,7 @@ const settings = `select set_config('enable_seqscan', 'off', false), set_config(
 
 /** 26000: no such statement; 42P05: there is one already; 0A000: its result has another shape since a migration. */
 const unprepared = new Set(['26000', '42P05', '0A000'])
+export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState(error) ?? '')
 
 /** Texts that get a name, at most: a pending query that is another text each time would fill the server's memory. */
 const namesMost = 500
@@ -33,7 +34,7 @@ export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
       } catch (error) {
         // As a pool does it: after an error the next statement gets another connection, unless it was about the data.
         if (!/^2[23]/.test(sqlState(error) ?? '')) broken = error as Error
-        if (!unprepared.has(sqlState(error) ?? '')) throw error
+        if (!isUnprepared(error)) throw error
       } finally {
         client.release?.(broken)
       }
@@ -58,9 +59,18 @@ export async function isDirect(client: {
   return client.processID !== undefined && Number(rows[0]?.pid) === client.processID
 }
 
+const straight = new WeakMap<PgClient, boolean>()
+
+/** `isDirect`, asked once per connection. */
+export async function isStraight(client: PgClient): Promise<boolean> {
+  const known = straight.get(client) ?? (await isDirect(client))
+  straight.set(client, known)
+  return known
+}
+
 const names = new Map<string, string>()
 
-function nameOf(text: string): string | undefined {
+export function nameOf(text: string): string | undefined {
   const known = names.get(text)
   if (known !== undefined || names.size >= namesMost) return known
   const name = `regrow_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`

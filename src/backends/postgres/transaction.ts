@@ -7,6 +7,7 @@ import { type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import { firstStatement } from './first-statement.ts'
 import { commitsWithLast, lastStatement } from './last-statement.ts'
+import { isStraight, isUnprepared, nameOf } from './prepared.ts'
 
 /** How long a transaction may hold the only connection. */
 export interface Limit {
@@ -16,11 +17,17 @@ export interface Limit {
 
 type Query = (...args: unknown[]) => unknown
 
+export interface TransactionTerms {
+  readonly limit?: Limit | undefined
+  /** The connections are ours: statements of regrow's own may have names there, where no pooler stands between. */
+  readonly named?: boolean
+}
+
 /** Runs `fn` in a transaction on a client of the pool; it gets an executor and the client itself. */
 export async function transaction<T>(
   pool: Pick<PgPool, 'connect'>,
   fn: (tx: SqlExecutor, own: PgClient) => Promise<T>,
-  limit?: Limit,
+  { limit, named = false }: TransactionTerms = {},
 ): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw away(error)
@@ -28,12 +35,17 @@ export async function transaction<T>(
   quieten(client)
   const loan = lend(client, limit)
   let broken = false
+  let forgotten = false
   let committed = false
   const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
   const last: SqlExecutor['query'] = async (text, params = []) => {
     await loan.begin()
     loan.end()
-    const answer = await lastStatement(client, text, params)
+    const name = named && (await isStraight(client)) ? nameOf(text) : undefined
+    const answer = await lastStatement(client, text, params, name).catch((error) => {
+      forgotten = name !== undefined && isUnprepared(error)
+      throw error
+    })
     committed = true
     return answer
   }
@@ -48,7 +60,8 @@ export async function transaction<T>(
   } catch (error) {
     const why = loan.end(error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
-    broken = sqlState(error) === '25006' || (loan.begun && !(await rolledBack(client, limit)))
+    // So is one whose session somebody emptied (DISCARD ALL): it may have forgotten more than our statements.
+    broken = sqlState(error) === '25006' || forgotten || (loan.begun && !(await rolledBack(client, limit)))
     throw broken && !(why instanceof RegrowError) ? away(why) : why
   } finally {
     client.release?.(broken)
