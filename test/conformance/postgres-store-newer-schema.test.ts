@@ -5,4 +5,6 @@ import { atSchema } from '../services/schemas.ts'
 import { declareCases } from './declare-cases.ts'
 import { postgresStoreSuite } from './postgres-subject.ts'
 
-declareCases(postgresStoreSuite(({ url }) => atSchema(postgres(url), url, newestSchema + 1)))
+const suite = postgresStoreSuite(({ url }) => atSchema(postgres(url), url, newestSchema + 1))
+// Every third: what could break is how statements name their columns, and each statement is in many cases.
+declareCases(suite.filter((_, n) => n % 3 === 0))

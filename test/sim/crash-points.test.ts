@@ -1,4 +1,4 @@
-// Every crash point of four scenarios; `npm run sim -- --crash-points` has the others.
+// Every crash point of three scenarios; `npm run sim -- --crash-points` has the others.
 import { expect, test } from 'vitest'
 import { lineOf } from './crash-command.ts'
 import { playScenario, sweepPoints } from './crash-points.ts'
@@ -7,7 +7,6 @@ import { type Fate, type Scenario, scenarios } from './scenarios.ts'
 const chosen: readonly (readonly [name: string, fate: Fate])[] = [
   ['the store restarts while an outcome is recorded', 'is cut off'],
   ['a worker is told to stop while its handlers run', 'dies'],
-  ['each process has a queue of its own', 'dies'],
   ['a deploy edits a schedule', 'dies'],
 ]
 

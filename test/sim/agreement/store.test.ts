@@ -1,6 +1,6 @@
 // Agreement: the simulated store and the real ones answer the same random sequences of calls alike, to the last digit, and
 // hold the same rows at the end. REGROW_SEED=n replays; REGROW_AGREEMENT=n takes n sequences on PGlite and a fifth on
-// Postgres (100). On Postgres calls are also made beside open transactions, and wait for them.
+// Postgres (60). On Postgres calls are also made beside open transactions, and wait for them.
 import { PGlite } from '@electric-sql/pglite'
 import fc from 'fast-check'
 import pg from 'pg'
@@ -17,7 +17,7 @@ import { modelSubject, type Subject, sqlSubject } from './store-subject.ts'
 import { rareAnswers, Tally } from './store-tally.ts'
 
 const seed = Number(process.env.REGROW_SEED ?? Date.now() % 1_000_000_000)
-const sequences = Number(process.env.REGROW_AGREEMENT ?? 100)
+const sequences = Number(process.env.REGROW_AGREEMENT ?? 60)
 const timeoutMs = 60_000 + sequences * 1_000
 
 const closing: (() => Promise<unknown>)[] = []
