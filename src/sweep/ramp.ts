@@ -1,10 +1,10 @@
 // After a loss, or the end of a pause, everything would start at once. The first pass brings hints back slowly and then
-// faster: a thousand at first, twice as many in each quarter of a second that follows; a million after two and a half.
+// faster: a thousand at first, twice as many in each quarter of a second that follows.
 
 const first = 1_000
 const doublesInMs = 250
-/** By then no queue is still filling. */
-const overAfterMs = 5_000
+/** By then there are 64,000, more than a lane holds by default: starts are no fewer for what still waits behind them. */
+const overAfterMs = 1_500
 /** How long to wait when no more may be pushed yet. */
 export const rampStepMs = 100
 

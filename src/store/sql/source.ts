@@ -8,6 +8,7 @@ import type { HeldCounts, PendingKey, Source } from '../source.ts'
 import { textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
+import { pageOf, pageText } from './page.ts'
 import { unmetConditions } from './unmet.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
@@ -85,20 +86,8 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     },
     async page(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
-      const { rows } = await named(db.queryWithin(timeoutMs, pageText(text), values))
-      const answer = rows[0] as { scanned: number; last: string | null; oldest_ms: number | null }
-      const facts = new Map(
-        (JSON.parse((rows[0]?.facts as string | null) ?? '[]') as [string, string | null, number, boolean][]).map(
-          ([key, version, waitMs, renewed]) => [key, { key, version, waitMs, renewed }],
-        ),
-      )
-      const keys = JSON.parse((rows[0]?.keys as string | null) ?? '[]') as string[]
-      return {
-        scanned: Number(answer.scanned),
-        last: answer.last,
-        oldestMs: answer.oldest_ms === null ? null : Math.max(0, Number(answer.oldest_ms)),
-        rows: keys.map((key) => facts.get(key) ?? { key, version: null, waitMs: 0, renewed: false }),
-      }
+      const { rows } = await named(db.queryWithin(timeoutMs, pageText(job.key, text), values))
+      return pageOf(job.key, rows[0] as Row)
     },
     checkQuery,
     async lastKey(timeoutMs) {
@@ -169,8 +158,8 @@ function keyText(columns: readonly string[]): string {
   return `'[' || ${columns.map((column) => `to_json(${column}::text)::text`).join(` || ',' || `)} || ']'`
 }
 
-const waitMs = (runAt: string) =>
-  `coalesce(extract(epoch from least(greatest(${runAt}, env.at), env.at + interval '10 years') - env.at) * 1000, 0)::float8`
+const waitMs = (runAt: string, at: string) =>
+  `coalesce(extract(epoch from least(greatest(${runAt}, ${at}), ${at} + interval '10 years') - ${at}) * 1000, 0)::float8`
 
 function columnsOf(shape: QueryShape): string {
   return [
@@ -186,38 +175,41 @@ function columnsOf(shape: QueryShape): string {
 const smallLedger = 4 * 1024 * 1024
 
 /**
- * The rows of a page: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37); those that may
- * not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible.
+ * The rows of a page, in their order: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37);
+ * those that may not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible. Nothing stands
+ * before them in the join, so the order is that of the index they were read by, and is not made a second time.
  */
 function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
   const after = resumed ? afterCursor(job, shape, first + 3) : ''
   const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
+  const [at, horizon] = ['(select at from env)', '(select horizon from env)']
   return `
 with env as materialized (
-  select regrow.clock() as at, make_interval(secs => $${first + 2}::float8 / 1000) as horizon,
+  select regrow.clock() as at, regrow.clock() + make_interval(secs => $${first + 2}::float8 / 1000) as horizon,
     pg_relation_size('regrow.ledger') <= ${smallLedger} as small
 ),
 remembered as materialized (
   select b.key from regrow.ledger b where (select small from env) and b.job = $${first}::text limit ${smallLedger}
 )
-select p.place, ${key} as key, p.version, p.since, env.at, l.renewed is true as renewed,
+select p.place, ${key} as key, p.version, p.since, ${at} as at, l.renewed is true as renewed,
   case when p.run_at is null and l.retry_at is null then 0 else
-    ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)')} end as wait_ms,
-  (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= env.at + env.horizon)
-    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= env.at + env.horizon) as eligible
+    ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)', at)} end as wait_ms,
+  (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= ${horizon})
+    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= ${horizon}) as eligible
 from (
   select row_number() over (order by ${keys.join(', ')}) as place, ${columnsOf(shape)} from (
 ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
-) p cross join env left join lateral (
+) p left join lateral (
   select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
   from regrow.ledger b where b.key = ${key} and b.job = $${first}::text
     and (not (select small from env) or ${key} in (select r.key from remembered r)) offset 0
-) l on true`
+) l on true
+order by ${shape.keys.map((_, i) => `p.k${i}`).join(', ')}`
 }
 
 /** Rows behind the cursor, whose parts are parameters from `first` on. */
@@ -236,17 +228,6 @@ ${query.text}
 ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${resumed ? afterCursor(job, shape, first + 1) : ''}
 order by ${keys.join(', ')} offset $${first}::int limit 1`
 }
-
-/** A page as one row: keys are one text, and facts are told of those rows only that have any. */
-const pageText = (rows: string) => `
-with rows as materialized (${rows}
-)
-select (select count(*) from rows)::int as scanned,
-  (select key from rows order by place desc limit 1) as last,
-  (select extract(epoch from max(at) - min(since)) * 1000 from rows where eligible and since <= at)::float8 as oldest_ms,
-  (select json_agg(key order by place) from rows where eligible)::text as keys,
-  (select json_agg(json_build_array(key, version, wait_ms, renewed)) from rows
-    where eligible and (version is not null or wait_ms > 0 or renewed))::text as facts`
 
 /** Rows of a page that may not be hinted, by why. Only these are looked for in the ledger again. */
 const heldText = (rows: string, values: number) => `
@@ -286,7 +267,7 @@ ${query.text}
       : `select f.* from ${list} cross join lateral (${rows(
           shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
         )} offset 0) f`
-  const cells = [key, shape.runAt ? waitMs('c.run_at') : '0']
+  const cells = [key, shape.runAt ? waitMs('c.run_at', 'env.at') : '0']
   if (shape.version || shape.input) cells.push('c.version', 'c.input')
   // One text for the whole batch: as rows, a hundred keys cost the client more than the server.
   return `
