@@ -3,7 +3,7 @@ import type { Job } from '../job/job.ts'
 import type { Page, Source } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
 import type { Ramped } from './ramped.ts'
-import { horizonMs, type PassStart, pageTimeoutMs, pushRows, type Step } from './step.ts'
+import { horizonMs, type PassStart, pageRows, pageTimeoutMs, pushRows, type Step } from './step.ts'
 
 export interface ByKeysPorts extends HintPorts {
   readonly source: Source
@@ -64,8 +64,8 @@ export class ByKeys {
 
   async #pushRows(after: string | null, page: Page): Promise<PushedRows> {
     const { ramped } = this.#ports
-    // When everything is to come back, several pushes are on their way at a time.
-    const most = ramped.ramps ? 4 * pushRows : pushRows
+    // When everything is to come back, all pushes of a page are on their way at a time.
+    const most = ramped.ramps ? pageRows : pushRows
     const sum = { added: 0, dropped: 0, done: 0, cursor: after }
     while (sum.done < page.rows.length) {
       const room = await ramped.room(sum.cursor)

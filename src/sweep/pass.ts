@@ -39,7 +39,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
       const step = filled ?? (await byKeys.step(total.cursor, limit))
       total = sum(total, step)
       if (step.ended) return { ...total, ended: step.ended }
-      if (!(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
+      if (ramped.signs() && !(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
       if (signal.aborted) return { ...total, ended: 'stopped' }
       if (clock.now() >= until) return { ...total, ended: 'budget' }
     }

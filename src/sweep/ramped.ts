@@ -34,6 +34,14 @@ export class Ramped {
     return this.#rampedAt !== null
   }
 
+  /** Whether a page that is over is stored as such: each one, but when everything is to come back only as often as a sign is due. */
+  signs(): boolean {
+    const now = this.#ports.clock.now()
+    if (this.ramps && now - this.#signAt < signMs) return false
+    this.#signAt = now
+    return true
+  }
+
   /** How many may be pushed now, one at least: waits until that is so, or tells why nothing more is to be pushed. */
   async room(cursor: string | null): Promise<number | 'lost' | 'stopped'> {
     const { clock, advance } = this.#ports
