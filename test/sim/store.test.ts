@@ -158,6 +158,20 @@ describe('locks', () => {
     expect(db.rows('t').get('1')).toEqual({ n: 1 })
   })
 
+  test('a transaction that is given up while a statement of it waits leaves the row to the next in line', async () => {
+    const holds = db.begin()
+    await holds.put('t', '1', { n: 1 })
+    const givenUp = db.store().transaction(async (_, own) => {
+      own.put('t', '1', { n: 2 }).catch(() => {})
+      throw new Error('its deadline')
+    })
+    await expect(givenUp).rejects.toThrow('its deadline')
+    const next = db.app.put('t', '1', { n: 3 })
+    await holds.commit()
+    expect(await isSettled(next)).toBe(true)
+    expect(db.rows('t').get('1')).toEqual({ n: 3 })
+  })
+
   test('an intent whose unique key another transaction is writing waits for its end', async () => {
     const store = db.store()
     const intent = (n: number) => ({

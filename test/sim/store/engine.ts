@@ -86,6 +86,11 @@ export class Engine {
   }
 
   rollback(session: Session): void {
+    // Given up in the middle of a statement, which ends with it: left in line it would get its lock later, and keep it for ever.
+    if (session.waitsFor) {
+      this.kill(session)
+      return
+    }
     if (session.state === 'open' || session.state === 'failed') session.state = 'ended'
     session.writes.clear()
     this.#release(session)
