@@ -13,6 +13,8 @@ import type { SimWorld } from './world.ts'
 const patienceMs = 300_000
 /** A call that has no answer keeps its loop for so long. */
 const deadlineMs = 31_000
+/** What was on its way when its sender died has arrived after so long, where nothing is late. */
+const arrivedMs = 10
 /** A turn that gives no sign is anybody's after so long. */
 const turnMs = 30_000
 
@@ -45,8 +47,9 @@ export class Calm {
       kernel.after(boundMs, () => this.#checkClaims())
     }
     const unfinished = () => this.unfinished()
-    // What was sent in the storm and is late may still bring work, and have a turn for as long as that lasts.
-    let next = plan.weather.slow > 0 ? this.#since + deadlineMs : 0
+    // What was sent in the storm may still bring work, and have a turn for as long as it is late. The take of one that died as
+    // it sent it makes a claim, too: it is freed, and its key hinted, a lease after that.
+    let next = this.#since + (plan.weather.slow > 0 ? deadlineMs : arrivedMs)
     const done = await kernel.run(() => {
       if (broken()) return true
       if (kernel.now() < next) return false
