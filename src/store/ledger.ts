@@ -37,6 +37,8 @@ export interface SettleRow extends Claim {
   readonly together?: number | null
   /** What success does besides: it removes the key's intent, or records its slot as run. */
   readonly finish: Finish | null
+  /** It succeeded, and left its row pending: a failure that only who remembers failures can count. Defaults to false. */
+  readonly noProgress?: boolean
 }
 
 export interface Standing {

@@ -18,7 +18,9 @@ export const guards = {
     alone: async () => true,
     release: async () => {},
     fence: async (_, claims) => new Set(claims.map(({ take }) => take)),
-    async settle(_, rows, tx) {
+    async settle(_, given, tx) {
+      // No progress is a failure that nothing would remember: the sweep finds the row again.
+      const rows = given.filter(({ noProgress }) => !noProgress)
       // Intents and slots are rows of regrow's own: without this they would be pending for ever.
       const finished = (what: Finish) => rows.flatMap(({ finish, key }) => (finish === what ? [key] : []))
       if (finished('intent').length > 0) await intents.finish(finished('intent'), tx)
@@ -28,8 +30,6 @@ export const guards = {
       if (aside.length > 0) await ledger.stall(aside.map(unclaimed))
       return new Set(rows.map(({ take }) => take))
     },
-    // A failure that nothing would remember: the sweep finds the row again.
-    stall: async () => [],
   }),
 }
 

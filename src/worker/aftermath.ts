@@ -13,6 +13,7 @@ import type { Ledger } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import type { Ready, Settled } from './batch.ts'
+import type { Claims } from './claims.ts'
 import { progress } from './progress.ts'
 
 /** Some seconds. */
@@ -24,6 +25,7 @@ export interface AftermathPorts {
   readonly push: Push
   readonly random: Random
   readonly ledger: Ledger
+  readonly claims: Claims
   readonly sweeps: Pick<Sweeps, 'noProgress'>
   readonly source: (job: Job) => Source
   /** Aborts when the worker has stopped: nothing is tried again after that. */
@@ -101,11 +103,11 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): v
 }
 
 async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
-  const { clock, ledger, sweeps, source, random, push, events, over } = ports
+  const { clock, sweeps, source, random, push, events, over } = ports
   // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
   const again = (error: unknown, tries: number) => isPassing(error) && tries < progressTries
   const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again, signal: over }, () =>
-    progress(ledger, source(job), random, job, entries),
+    progress(ports, source(job), job, entries),
   )
   const retries = stalled.filter(({ quarantined }) => !quarantined)
   const hints = [

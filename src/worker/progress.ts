@@ -3,9 +3,10 @@
 import type { Random } from '../base/random.ts'
 import type { Job } from '../job/job.ts'
 import { decide } from '../job/outcome.ts'
-import type { Ledger } from '../store/ledger.ts'
+import type { SettleRow, TakeAnswer } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
+import { type GiveBackPorts, release } from './give-back.ts'
 
 export interface Progress {
   /** Another version came up while it ran: to be hinted at once. */
@@ -16,34 +17,103 @@ export interface Progress {
   readonly unclear: string[]
 }
 
+/** A success whose row is still pending. */
+interface Still {
+  readonly entry: Ready
+  readonly version: string | null
+}
+
+export interface ProgressPorts extends GiveBackPorts {
+  readonly random: Random
+}
+
 export async function progress(
-  ledger: Ledger,
+  ports: ProgressPorts,
   source: Source,
-  random: Random,
   job: Job,
   successes: readonly Ready[],
 ): Promise<Progress> {
-  const { pending } = await source.check(successes.map(({ key }) => key))
-  const still = successes.flatMap((entry) => {
+  const still = await stillPending(source, successes)
+  const { renewed, stalled } = await stalls(ports, source, job, still.filter(isSame))
+  return {
+    renewed: [...renewedOf(still), ...renewed],
+    stalled,
+    unclear: still.filter(({ version }) => version === null).map(({ entry }) => entry.key),
+  }
+}
+
+async function stillPending(source: Source, entries: readonly Ready[]): Promise<Still[]> {
+  if (entries.length === 0) return []
+  const { pending } = await source.check(entries.map(({ key }) => key))
+  return entries.flatMap((entry) => {
     const row = pending.get(entry.key)
     return row && row.waitMs <= 0 ? [{ entry, version: row.version }] : []
   })
-  const same = still.filter(({ entry, version }) => version !== null && version === entry.version)
-  const rows = same.map(({ entry, version }) => {
-    const error = new Error(
-      `It ran and returned, but the row is still pending in version ${version}: the pending query of "${job.name}" still finds it`,
-    )
-    error.stack = error.message
-    return { job: job.name, key: entry.key, version, ...decide(entry, { kind: 'failure', error }, job.retry, random) }
-  }) as Parameters<Ledger['stall']>[0]
-  const written = new Set(rows.length > 0 ? await ledger.stall(rows) : [])
-  return {
-    renewed: still
-      .filter(({ entry, version }) => version !== null && version !== entry.version)
-      .map(({ entry }) => entry.key),
-    stalled: rows
-      .filter(({ key }) => written.has(key))
-      .map(({ key, retryMs, state }) => ({ key, retryMs, quarantined: state === 'quarantined' })),
-    unclear: still.filter(({ version }) => version === null).map(({ entry }) => entry.key),
+}
+
+const isSame = ({ entry, version }: Still) => version !== null && version === entry.version
+
+const renewedOf = (still: readonly Still[]): string[] =>
+  still.filter(({ entry, version }) => version !== null && version !== entry.version).map(({ entry }) => entry.key)
+
+/**
+ * Records failures as a run does: take, then check, then settle. The success has ended the claim, so that others may have run
+ * the key since; who blamed it by what was seen before would blame a version that is done (L9).
+ */
+async function stalls(
+  ports: ProgressPorts,
+  source: Source,
+  job: Job,
+  same: readonly Still[],
+): Promise<Pick<Progress, 'renewed' | 'stalled'>> {
+  if (same.length === 0) return { renewed: [], stalled: [] }
+  const { ledger, claims, random } = ports
+  const runs = new Map(same.map(({ entry }) => [entry.key, entry]))
+  const wanted = [...runs.values()].map((entry) => ({ ...entry, take: claims.next() }))
+  /** Claims that may be ours: of a take without an answer, all of them. */
+  let open: readonly Ready[] = wanted
+  const keepOpen = (isOpen: (take: number) => boolean) => {
+    for (const { take } of open) if (!isOpen(take)) claims.forget(take)
+    open = open.filter(({ take }) => isOpen(take))
   }
+  try {
+    const answers = await ledger.take(
+      claims.holder,
+      wanted.map(({ key, take }) => ({ job: job.name, key, take })),
+    )
+    const byKey = new Map(answers.map((answer) => [answer.key, answer]))
+    const taken = wanted.filter(({ key }) => byKey.get(key)?.verdict === 'taken')
+    const ours = new Set(taken.map(({ take }) => take))
+    keepOpen((take) => ours.has(take))
+    // Declared dead meanwhile: the next beat registers it anew, and then it can be recorded.
+    if (answers.some(({ verdict }) => verdict === 'gone')) throw new Error('This worker is not registered')
+    const still = await stillPending(
+      source,
+      taken.filter(({ key }) => isBlank(byKey.get(key) as TakeAnswer)),
+    )
+    const rows = still.filter(isSame).map((each) => failed(random, job, each))
+    const held = rows.length > 0 ? await ledger.settle(claims.holder, rows) : new Set<number>()
+    keepOpen((take) => !held.has(take))
+    return {
+      renewed: renewedOf(still),
+      stalled: rows
+        .filter(({ take }) => held.has(take))
+        .map(({ key, retryMs, state }) => ({ key, retryMs, quarantined: state === 'quarantined' })),
+    }
+  } finally {
+    // At once, so that another try can have them; what fails here the beat gives back.
+    await release(ports, open).catch(() => {})
+  }
+}
+
+/** What is remembered of a key by now is of another run, and not ours to count on. */
+const isBlank = ({ failures, crashes, version }: TakeAnswer) => failures === 0 && crashes === 0 && version === null
+
+function failed(random: Random, job: Job, { entry, version }: Still): SettleRow {
+  const error = new Error(
+    `It ran and returned, but the row is still pending in version ${version}: the pending query of "${job.name}" still finds it`,
+  )
+  error.stack = error.message
+  const settlement = decide(entry, { kind: 'failure', error }, job.retry, random) as Omit<SettleRow, 'version'>
+  return { ...settlement, job: job.name, key: entry.key, take: entry.take, version, finish: null, noProgress: true }
 }

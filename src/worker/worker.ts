@@ -94,7 +94,8 @@ export class Worker {
       giveBack: (entry) => giveBack(this.#back, [entry]),
       failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
     })
-    this.#ask = progressOf({ ...ports, ledger: store.ledger, sweeps: store.sweeps, over: this.#over.signal })
+    const { ledger, sweeps } = store
+    this.#ask = progressOf({ ...ports, ledger, sweeps, claims: this.claims, over: this.#over.signal })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
       ledger: store.ledger,

@@ -257,9 +257,9 @@ export class Oracle implements StoreEar {
       story.since = 1
       story.excused = 0
     }
-    if (after && before && after.failures > before.failures) this.#failed(before, after, nowMs)
-    // A stall: the success has deleted the row, and the run's failures are counted on.
-    if (after && !before && after.failures > 0) this.#failed({ ...after, failures: after.failures - 1 }, after, nowMs)
+    // No progress: the success has deleted the row, and the run's failures are counted on.
+    if (after && before && after.failures > before.failures)
+      this.#failed(isNoProgress(after) ? { ...before, failures: after.failures - 1 } : before, after, nowMs)
   }
 
   #failed(before: LedgerRow, after: LedgerRow, nowMs: number): void {
@@ -277,7 +277,7 @@ export class Oracle implements StoreEar {
     )
     const least = backoffMs(policy, failures, { float: () => 0 })
     const wait = (after.retryAt ?? nowMs) - nowMs
-    if (after.state === 'retrying' && after.error?.startsWith('It ran and returned') !== true)
+    if (after.state === 'retrying' && !isNoProgress(after))
       this.check(
         'S7',
         wait >= least - 1,
@@ -347,6 +347,9 @@ export class Oracle implements StoreEar {
     return ours.map(([claim, key]) => `${claim} of ${key.replace('\u0000', ' ')}`)
   }
 }
+
+/** A run that succeeded, and left its row pending. */
+const isNoProgress = ({ error }: LedgerRow) => error?.startsWith('It ran and returned') === true
 
 /** The job whose check this call is; null: it is another call. */
 function checkedJob(name: string): string | null {

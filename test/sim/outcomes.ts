@@ -19,9 +19,10 @@ export class Outcomes {
     const held = answer as ReadonlySet<number>
     const discarded = this.#discarded.get(process) ?? new Set()
     this.#discarded.set(process, discarded)
-    for (const { job, key, take } of rows)
+    for (const { job, key, take, noProgress } of rows)
       if (held.has(take)) discarded.delete(`${job} ${key}`)
-      else discarded.add(`${job} ${key}`)
+      // Of a lack of progress that is not recorded nothing is told.
+      else if (!noProgress) discarded.add(`${job} ${key}`)
   }
 
   told(process: SimProcess, event: keyof EventMap, detail: unknown): void {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { cast, type Deed, ship } from './cast.ts'
 import { calm } from './network.ts'
 import type { Plan } from './plan.ts'
+import type { SimProcess } from './sim-process.ts'
 import { judge } from './verdict.ts'
 import { SimWorld } from './world.ts'
 
@@ -80,6 +81,50 @@ test("a fence of ctx.tx that gets no answer is nobody's failure (L9)", async () 
   expect(oracle.violations).toEqual([])
 })
 
+test('a lack of progress that is recorded late does not blame a key whose next version is done (L9)', async () => {
+  const { world, write, isDone } = begin({ leaseMs: 15_000 })
+  const { kernel, network, fleet, oracle, db } = world
+  let settled: SimProcess | undefined
+  let sleeper: SimProcess | undefined
+  // Whoever ran it sleeps when it is about to hear that the row is still pending.
+  network.onEvent = (from, name) => {
+    if (name === 'ledger.settle heard') settled ??= from
+    if (sleeper || from !== settled || name !== `source(${ship.name}).check heard`) return undefined
+    sleeper = from
+    from.freeze()
+    return undefined
+  }
+  fleet.start(jobs)
+  fleet.start(jobs)
+  await kernel.pass(1_000)
+  write('stays', 'after')
+  expect(await kernel.run(() => sleeper !== undefined, 1_000)).toBe(true)
+  write('ok', 'after')
+  expect(await kernel.run(isDone, 5_000)).toBe(true)
+  sleeper?.thaw()
+  await kernel.pass(5_000)
+  expect([...db.ledger.values()]).toEqual([])
+  expect(oracle.violations).toEqual([])
+})
+
+test('a lack of progress whose claim got no answer is recorded all the same, and at once (S6)', async () => {
+  const { world, write } = begin({ leaseMs: 15_000 })
+  const { kernel, network, fleet, oracle, db } = world
+  let settled = false
+  let lost = 0
+  network.onEvent = (_, name) => {
+    if (name === 'ledger.settle heard') settled = true
+    return settled && name === 'ledger.take heard' && lost++ === 0 ? new Error('Connection terminated') : undefined
+  }
+  fleet.start(jobs)
+  await kernel.pass(1_000)
+  write('stays', 'after')
+  // Sooner than a beat, which would give it back as well.
+  expect(await kernel.run(() => [...db.ledger.values()].some(({ failures }) => failures === 1), 1_000)).toBe(true)
+  expect(lost).toBe(2)
+  expect(oracle.violations).toEqual([])
+})
+
 test('a schedule that was ended and resumed before its next instant runs at that instant (L7)', async () => {
   const editions = [{ fromMs: 0, schedules: { 'tick.quick': { every: '2s' as const } } }]
   const { world } = begin({ recurring: { editions, handed: null, acts: [] } })
@@ -137,6 +182,7 @@ const seeds: Readonly<Record<number, string>> = {
   172: 'a job was not swept for thirty seconds, because the answer of its turn was lost',
   8041: 'keys of a batch stayed claimed for ever, because giving back the rest of it had failed',
   1146: 'a healthy key was blamed for a fence without an answer',
+  22790: 'a healthy key was blamed for what its version before had not done, because that was recorded late',
   3188: 'a slot whose schedule ended as it began was recorded as run, and had handed nothing over',
   250: 'a check that took longer than a lease started its key with the claim of who the worker was before',
 }

@@ -137,7 +137,7 @@ export const scenarios: readonly Scenario[] = [
   scenario('a handler writes over a connection of its own', [probe], 5_000, 1, [writes(300, probe, 0, 'ok')], {
     fates,
   }),
-  // Its success is recorded first, and forgets what failed before: a crash before the stall is written begins the count anew.
+  // Its success is recorded first, and forgets what failed before: a crash before that failure is written begins the count anew.
   scenario('a handler leaves its row as it was', [ship], 18_000, 'any', [writes(300, ship, 0, 'stays')], {
     plan: rarely,
   }),
