@@ -71,8 +71,8 @@ export interface Ledger {
   fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>
   /** Forgets back-off and quarantine of keys whose source shows another version; returns the keys cleared. */
   clear(job: string, rows: readonly { key: string; version: string }[]): Promise<string[]>
-  /** Records that a run succeeded without progress; returns the keys written. */
-  stall(rows: readonly Omit<SettleRow, 'take' | 'finish'>[]): Promise<string[]>
+  /** Writes what came of runs that had no claim, where nothing is known of their keys; returns the keys written. */
+  remember(rows: readonly Omit<SettleRow, 'take' | 'finish'>[]): Promise<string[]>
   /** What the ledger holds of these keys. */
   standing(job: string, keys: readonly string[]): Promise<Standing[]>
 }

@@ -27,7 +27,7 @@ export const guards = {
       if (finished('slot').length > 0) await schedules.finish(finished('slot'), { tx })
       // Nobody reaches its attempts without a memory of failures: these were put aside by their handlers.
       const aside = rows.filter(({ state }) => state === 'quarantined')
-      if (aside.length > 0) await ledger.stall(aside.map(unclaimed))
+      if (aside.length > 0) await ledger.remember(aside.map(unclaimed))
       return new Set(rows.map(({ take }) => take))
     },
   }),

@@ -29,7 +29,7 @@ beforeEach(() => stores.query('truncate regrow.ledger, regrow.intents'))
 
 type Move = (store: Store, holder: string, mine: Claim[], list: string[]) => Promise<unknown>
 
-const stalled = (key: string) => ({
+const aside = (key: string) => ({
   job: 'a',
   key,
   state: 'retrying' as const,
@@ -53,7 +53,7 @@ const moves: readonly Move[] = [
       'a',
       list.map((key) => ({ key, version: `v${random.below(3)}` })),
     ),
-  (store, _holder, _mine, list) => store.ledger.stall(list.map(stalled)),
+  (store, _holder, _mine, list) => store.ledger.remember(list.map(aside)),
   (store, holder, mine) => store.workers.beat(holder, [], mine.splice(0).at(-1)?.take ?? 0, leaseMs),
   (store) => store.workers.free(leaseMs),
 ]

@@ -167,7 +167,7 @@ const sealing: SqlExecutor = { query: (...args) => recorded.query(...args), last
 
 const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSchema).pardon, ['["w1", "w2"]']))
 
-const stalls = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
+const aside = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
 
 /** A hundred intents: some are there already, some have a unique key. */
 const intents = (idIsNew: boolean): IntentRow[] =>
@@ -327,7 +327,7 @@ test('plans that are kept go by index, also when they were made while the tables
 })
 
 test.each([
-  ['stall', 'ledger', () => store.ledger.stall(stalls())],
+  ['remember', 'ledger', () => store.ledger.remember(aside())],
   ['a record of new intents', 'intents', () => store.intents.record('mail', intents(true))],
 ] as const)('%s needs no look at the %s but its unique index', async (_name, table, run) => {
   const nodes = await plan(run)

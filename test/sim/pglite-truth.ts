@@ -46,7 +46,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'ledger.release': ['ledger'],
   'ledger.settle': ['ledger', 'intents', 'slots'],
   'ledger.clear': ['ledger'],
-  'ledger.stall': ['ledger'],
+  'ledger.remember': ['ledger'],
   'workers.register': ['workers'],
   'workers.beat': ['workers', 'ledger'],
   'workers.free': ['workers', 'ledger', 'sweeps'],

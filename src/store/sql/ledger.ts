@@ -72,9 +72,9 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       const answer = await db.query(texts().clear, [JSON.stringify(rows.map((row) => ({ job, ...row })))])
       return answer.rows.map((row) => row.key as string)
     },
-    async stall(rows) {
+    async remember(rows) {
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
-      const answer = await db.query(texts().stall, [JSON.stringify(input)])
+      const answer = await db.query(texts().remember, [JSON.stringify(input)])
       return answer.rows.map((row) => row.key as string)
     },
     async standing(job, keys) {

@@ -887,6 +887,13 @@ kept as (
     and l.holder is not distinct from $1::text and not (l.failures = 0 and l.crashes = 0 and l.retry_at is null)
 )
 select job, key from held`,
+  remember: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error, updated_at)
+select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error, regrow.clock()
+from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, version text,
+  failures int, crashes int, retry_ms float8, error text)
+order by key collate "C", job
+on conflict (key, job) do nothing
+returning job, key`,
   resumeSchedule: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -1077,13 +1084,6 @@ where s.ended_at is null and s.paused_at is null
     where o.schedule = s.name and o.state = 'waiting' and o.begun_at is not null
   ))
 order by f.since limit $2::int`,
-  stall: `insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error, updated_at)
-select job, key, state, version, failures, crashes, regrow.clock() + make_interval(secs => retry_ms / 1000), error, regrow.clock()
-from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, version text,
-  failures int, crashes int, retry_ms float8, error text)
-order by key collate "C", job
-on conflict (key, job) do nothing
-returning job, key`,
   standing: `select l.key, l.holder is not null as live, l.state = 'quarantined' as quarantined, l.version,
   coalesce(extract(epoch from l.retry_at - (select regrow.clock())) * 1000, 0)::float8 as wait_ms
 from jsonb_array_elements_text($2::text::jsonb) as i(key)

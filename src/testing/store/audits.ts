@@ -19,7 +19,7 @@ export const auditsCases: readonly Case<StoreContext>[] = [
       await fail(context, 'w1', 'a', { state: 'quarantined' })
       await take(context, 'w1', ['c'])
       await take(context, 'w1', ['b'], 'other')
-      await ledger.stall([])
+      await ledger.remember([])
       await context.pass(5_000)
       const rows = await audits.page(jobName, null, 2)
       assert.deepEqual(rows, [

@@ -43,7 +43,7 @@ export const inspectorCases: readonly Case<StoreContext>[] = [
       await worker(context, 'w1')
       await fail(context, 'w1', 'a', { error: 'It failed. It ran and returned, but the row is still pending' })
       const stalled = { job: 'a', crashes: 0, retryMs: 1_000, version: '1' }
-      await context.store.ledger.stall(
+      await context.store.ledger.remember(
         (['retrying', 'quarantined'] as const).map((state) => ({
           ...stalled,
           key: state,

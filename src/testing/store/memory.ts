@@ -1,10 +1,10 @@
-// Rules of what the ledger remembers of a key that nobody holds: clear, stall, standing.
+// Rules of what the ledger remembers of a key that nobody holds: clear, remember, standing.
 import assert from 'node:assert/strict'
 import type { Claim } from '../../store/ledger.ts'
 import type { Case } from '../suite.ts'
 import { answers, fail, jobName, liveKeys, type StoreContext, settle, take, verdict, worker } from './context.ts'
 
-const stalled = (key: string, how: object = {}) => ({
+const aside = (key: string, how: object = {}) => ({
   job: jobName,
   key,
   state: 'retrying' as const,
@@ -12,7 +12,7 @@ const stalled = (key: string, how: object = {}) => ({
   failures: 1,
   crashes: 0,
   retryMs: 30_000,
-  error: 'still pending',
+  error: 'put aside',
   ...how,
 })
 
@@ -68,10 +68,10 @@ export const memoryCases: readonly Case<StoreContext>[] = [
     },
   },
   {
-    name: 'a run without progress is recorded as a failure of a key that the ledger does not know',
+    name: 'what came of a run without a claim is remembered of a key that the ledger does not know',
     async run(context) {
       const holder = await worker(context, 'w1')
-      const written = await context.store.ledger.stall([stalled('x'), stalled('y', { state: 'quarantined' })])
+      const written = await context.store.ledger.remember([aside('x'), aside('y', { state: 'quarantined' })])
       assert.deepEqual(written.sort(), ['x', 'y'])
       const found = await answers(context, holder, ['x', 'y'])
       assert.deepEqual([found.get('x')?.verdict, found.get('y')?.verdict], ['later', 'quarantined'])
@@ -80,12 +80,12 @@ export const memoryCases: readonly Case<StoreContext>[] = [
     },
   },
   {
-    name: 'a run without progress leaves alone what somebody else wrote meanwhile',
+    name: 'what came of a run without a claim leaves alone what somebody else wrote',
     async run(context) {
       const holder = await worker(context, 'w1')
       const [claim] = await take(context, holder, ['held'])
       await fail(context, holder, 'failed', { failures: 7, retryMs: 0 })
-      const written = await context.store.ledger.stall([stalled('held'), stalled('failed'), stalled('new')])
+      const written = await context.store.ledger.remember([aside('held'), aside('failed'), aside('new')])
       assert.deepEqual(written, ['new'])
       await settle(context, holder, claim as Claim)
       assert.equal((await answers(context, holder, ['failed'])).get('failed')?.failures, 7)

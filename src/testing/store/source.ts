@@ -125,8 +125,8 @@ export const sourceCases: readonly Case<StoreContext>[] = [
         isPending: async (keys: readonly string[]) => rows.filter(({ key }) => keys.includes(key)),
       } as never)
       const quarantined = { job: jobName, key: 'b', state: 'quarantined' as const, version: 'v1', failures: 1 }
-      await store.ledger.stall([{ ...quarantined, crashes: 0, retryMs: 0, error: 'e' }])
-      await store.ledger.stall([{ ...quarantined, key: 'c', version: 'v0', crashes: 0, retryMs: 0, error: 'e' }])
+      await store.ledger.remember([{ ...quarantined, crashes: 0, retryMs: 0, error: 'e' }])
+      await store.ledger.remember([{ ...quarantined, key: 'c', version: 'v0', crashes: 0, retryMs: 0, error: 'e' }])
       const source = store.source(job)
       const page = await source.page(null, 3, 0, 5_000)
       assert.deepEqual([page.scanned, page.last], [3, 'c'])

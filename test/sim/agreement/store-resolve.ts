@@ -148,10 +148,10 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     const rows = (step.keys as string[]).map((key) => ({ key, version: step.version as string }))
     return call(named(step), async ({ store }) => sorted(await store.ledger.clear(step.job, rows)))
   },
-  'ledger.stall': (step) => {
+  'ledger.remember': (step) => {
     const state = step.outcome.state === 'done' ? 'retrying' : step.outcome.state
     const rows = (step.keys as string[]).map((key) => ({ ...step.outcome, job: step.job, key, state }))
-    return call(named(step), ({ store }) => store.ledger.stall(rows))
+    return call(named(step), ({ store }) => store.ledger.remember(rows))
   },
   'ledger.standing': (step) => call(named(step), ({ store }) => store.ledger.standing(step.job, step.keys)),
 

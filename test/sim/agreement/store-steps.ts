@@ -109,7 +109,7 @@ const claiming = [
   step('ledger.release', claims),
   step('ledger.settle', { ...claims, outcome }),
   ofJob('ledger.clear', anyJob, (job) => ({ keys: keysIn(job), version: fc.constantFrom('v1', 'v2') })),
-  ofJob('ledger.stall', anyJob, (job) => ({ keys: keysIn(job), outcome })),
+  ofJob('ledger.remember', anyJob, (job) => ({ keys: keysIn(job), outcome })),
   ofJob('ledger.standing', anyJob, (job) => ({ keys: keysIn(job) })),
   step('crash', { wait }),
 ]
@@ -250,7 +250,7 @@ const waiting = fc.oneof(
   step('ledger.alone', { of: which, as: fc.constant(null) }),
   step('ledger.release', claims),
   step('ledger.settle', { ...claims, outcome }),
-  ofJob('ledger.stall', anyJob, (job) => ({ keys: keysIn(job), outcome })),
+  ofJob('ledger.remember', anyJob, (job) => ({ keys: keysIn(job), outcome })),
   ofJob('inspector.drop', fc.constant('mail'), (job) => ({ keys: keysIn(job) })),
 )
 
@@ -270,7 +270,7 @@ const contended = declared.chain((job) => {
     step('ledger.release', newest),
     step('ledger.settle', { ...newest, outcome }),
     step('ledger.alone', { of: fc.constant(0), as: fc.constant(null) }),
-    step('ledger.stall', { ...keys, outcome }),
+    step('ledger.remember', { ...keys, outcome }),
     step('intents.record', { job: fc.constant('mail'), intents }),
   )
   const held = fc.oneof(step('ledger.settle', { ...newest, outcome }), step('ledger.fence', newest))

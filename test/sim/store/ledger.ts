@@ -48,7 +48,7 @@ export function simLedger(schema: Schema): Ledger {
         }
         return cleared
       }),
-    stall: (rows) => engine.autocommit('ledger.stall', (session) => stall(schema, session, rows)),
+    remember: (rows) => engine.autocommit('ledger.remember', (session) => remember(schema, session, rows)),
     standing: async (job, keys) => {
       const at = schema.now()
       return keys.flatMap((key) => {
@@ -199,7 +199,7 @@ function settled(row: LedgerRow, outcome: SettleRow, at: number): LedgerRow {
   }
 }
 
-function* stall(
+function* remember(
   schema: Schema,
   session: Session,
   rows: readonly Omit<SettleRow, 'take' | 'finish'>[],

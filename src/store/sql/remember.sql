@@ -1,4 +1,4 @@
--- Stall: a run succeeded but its row is still pending in the same version; that is a failure of the key.
+-- Remember: what came of a run without a claim, of a key that the ledger knows nothing of.
 -- $1 json [{ job, key, state, version, failures, crashes, retry_ms, error }]
 -- Returns the (job, key) written. A row that came into being meanwhile belongs to somebody else and is left alone.
 insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, error, updated_at)
