@@ -4,7 +4,8 @@
 -- Rows with facts are not for this statement (later than now, or in another version than the one that failed): they are told.
 -- Returns one row: scanned, last, oldest_ms, eligible, added, dropped, meant, rows: json [[key, version, wait_ms, renewed]]
 -- of those with facts, and sample: json [key] of a few others.
--- Hints that are there are looked up one by one, and rows are written in key order: see push-lane.sql.
+-- Hints that are there are looked up one by one (:look, nothing where all are expected to be new), and rows are written in key
+-- order: see push-lane.sql.
 with page as materialized (
 :page
 ),
@@ -15,8 +16,7 @@ env as materialized (
 put as (
   insert into regrow.hints (job, key, due_at, fresh)
   select :1::text, p.key, env.at, false from page p cross join env
-  where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed
-    and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
+  where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed :look
   order by p.key collate "C" limit :3::int8
   :conflict
   returning 1

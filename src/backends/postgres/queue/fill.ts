@@ -4,27 +4,36 @@ import type { Filled, FillRequest } from '../../../queue/queue.ts'
 import { type Row, type SqlDatabase, sqlState } from '../../../store/executor.ts'
 import { statements } from './statements.gen.ts'
 
-/** `room`: hints that the lane may still take. */
+/** `room`: hints that the lane may still take. `looks`: some of them may be there; else all are expected to be new. */
 export async function fill(
   db: Pick<SqlDatabase, 'queryWithin'>,
   { job, page, timeoutMs, epoch = null }: FillRequest,
-  room: number,
+  { room, looks }: { readonly room: number; readonly looks: boolean },
 ): Promise<Filled> {
   const values = [...page.values, job, epoch === null ? null : String(epoch), Math.max(0, room)]
-  const send = (conflict: string) => db.queryWithin(timeoutMs, textOf(page, conflict), values)
-  const { rows } = await send('').catch((error: unknown) => {
-    // Somebody pushes one of these keys at this moment: this is quicker without looking for that, but not then.
-    if (sqlState(error) === '23505') return send('on conflict do nothing')
+  const send = (how: Look) => db.queryWithin(timeoutMs, textOf(page, how), values)
+  const { rows } = await send(looks ? 'looks' : 'all new').catch((error: unknown) => {
+    // One of them is there after all, or somebody pushes it at this moment: it is quicker without looking for that, but not then.
+    if (sqlState(error) === '23505') return send('looks twice')
     throw error
   })
   return filledOf(rows[0] as Row)
 }
 
-function textOf({ text, values }: SqlQuery, conflict: string): string {
+/** How a fill treats hints that are there already, and those that somebody pushes at the same moment. */
+type Look = 'all new' | 'looks' | 'looks twice'
+
+const look = `and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null`
+
+function textOf({ text, values }: SqlQuery, how: Look): string {
   const own = (number: string) => `$${values.length + Number(number)}`
   const [before, after] = statements.fill.split(':page') as [string, string]
+  const filled = after
+    .replace(':look', how === 'all new' ? '' : look)
+    .replace(':conflict', how === 'looks twice' ? 'on conflict do nothing' : '')
+    .replace(/(?<!:):([123])\b/g, (_, number) => own(number))
   // The page's text is put in last: nothing in it is taken for a place of ours.
-  return `${before}${text}${after.replace(':conflict', conflict).replace(/(?<!:):([123])\b/g, (_, number) => own(number))}`
+  return `${before}${text}${filled}`
 }
 
 function filledOf(row: Row): Filled {

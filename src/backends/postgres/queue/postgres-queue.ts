@@ -32,6 +32,9 @@ import { statements } from './statements.gen.ts'
 /** Where nobody tells of pushes: a poll after a pop that found something, and the floor that it slows down to when idle. */
 const pollMs = { quick: 20, floor: 1_000 }
 
+/** A page that brought fewer hints says nothing of the next one; and one that is wrong about it is an error in the server's log. */
+const allNewFrom = 1_000
+
 export class PostgresQueue implements Queue {
   readonly name = 'postgres'
   readonly shared = true
@@ -43,6 +46,8 @@ export class PostgresQueue implements Queue {
   readonly #reached: Reached
   readonly #rotation: Rotation | undefined
   readonly #otherLane = new OtherLane()
+  /** Jobs of whose last page, a large one, no hint was there. */
+  readonly #allNew = new Set<string>()
   readonly #underWay = new Set<Promise<unknown>>()
   #idleMs = pollMs.quick
   /** The mark of the pop before. */
@@ -144,8 +149,11 @@ export class PostgresQueue implements Queue {
     const { room, done } = await this.#pushes.reserve(request.job, request.limit)
     let added = 0
     try {
-      const filled = await this.#during(fill(pages, request, room))
+      const filled = await this.#during(fill(pages, request, { room, looks: !this.#allNew.has(request.job) }))
       added = filled.pushed.added
+      // After a loss page follows page, and none has its hints; a look for each costs a third of the whole.
+      if (added >= allNewFrom && filled.pushed.merged === 0) this.#allNew.add(request.job)
+      else this.#allNew.delete(request.job)
       if (added > 0) this.#bell.ring([request.job])
       return filled
     } finally {

@@ -19,8 +19,7 @@ env as materialized (
 put as (
   insert into regrow.hints (job, key, due_at, fresh)
   select :1::text, p.key, env.at, false from page p cross join env
-  where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed
-    and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
+  where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed :look
   order by p.key collate "C" limit :3::int8
   :conflict
   returning 1
