@@ -50,7 +50,7 @@ export class Canary {
       pop: async (request, signal) => {
         const known = this.#known
         const popped = await queue.pop(request, signal)
-        if (known && difference(known, popped.mark) !== null) this.#suspect()
+        if (known && popped.mark !== undefined && difference(known, popped.mark) !== null) this.#suspect()
         return popped
       },
     }

@@ -42,8 +42,11 @@ export interface PopQueue {
 
 export interface Popped {
   readonly hints: readonly PoppedHint[]
-  /** The canary as it was at this pop; null when there is none: the queue is new or was lost. */
-  readonly mark: Mark | null
+  /**
+   * The canary as it was at this pop; null when there is none: the queue is new or was lost. Undefined when the hints did not come
+   * out of it: a push of the same process handed them over.
+   */
+  readonly mark: Mark | null | undefined
 }
 
 /** A page that a queue reads by itself, since it lives in the same database as the rows. */

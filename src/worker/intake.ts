@@ -63,11 +63,11 @@ export class Intake {
     const jobs = names.map((job) => ({ job, limit: this.#room(job) })).filter(({ limit }) => limit > 0)
     const full = names.filter((job) => this.#room(job) <= 0)
     const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
+    if (full.length === 0) return (await queue.pop({ jobs, limit: slots.free, waitMs }, signal)).hints
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
     // A job that gets below its limit does not wait for the hints of another.
-    if (full.length > 0)
-      void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
+    void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
     try {
       return (await queue.pop({ jobs, limit: slots.free, waitMs }, either)).hints
     } finally {

@@ -177,7 +177,7 @@ export class Worker {
     let hints = popped
     this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
     try {
-      hints = await this.#intake.fill(handler, popped)
+      if (handler.many) hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints)
       const plan = calls(handler, ready, slots + this.#slots.room(name))
       used = plan.calls.length
@@ -247,21 +247,23 @@ export class Worker {
     const { job } = handler
     const checked = await check(source(job), taken, refused)
     const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
-    await release(
-      this.#back,
-      stopped.map(({ entry }) => entry),
-    )
+    if (stopped.length > 0)
+      await release(
+        this.#back,
+        stopped.map(({ entry }) => entry),
+      )
     if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
     // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
     const anew = new Set(renewed.map(({ key }) => key))
-    await this.#refuse(handler, anew, [
-      ...refused.filter(({ hint }) => !anew.has(hint.key)),
-      ...stopped.map(({ entry, ...why }) => ({
-        ...why,
-        hint: byKey.get(entry.key) as PoppedHint,
-        ledgerVersion: null,
-      })),
-    ])
+    if (refused.length + stopped.length > 0)
+      await this.#refuse(handler, anew, [
+        ...refused.filter(({ hint }) => !anew.has(hint.key)),
+        ...stopped.map(({ entry, ...why }) => ({
+          ...why,
+          hint: byKey.get(entry.key) as PoppedHint,
+          ledgerVersion: null,
+        })),
+      ])
     // Last, since nothing after it may fail: these are settled on their own.
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here. Nor with the claim of who
     // we were before: the lease that is sure now may be a new one (S2).

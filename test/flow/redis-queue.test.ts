@@ -111,7 +111,7 @@ test('who waits for one job is not woken by pushes for another, and sends nothin
   expect(sent.get('EVALSHA') ?? 0).toBeLessThanOrEqual(8)
 })
 
-test('a push to a pop that waits in the same process is one call, which leaves nothing behind', async () => {
+test('a push to a pop that waits in the same process is handed over: Redis has no part in it', async () => {
   const { url, namespace, ask } = place('hand-over')
   const { dial, sent } = counting(await dialOf(url))
   const queue = new RedisQueue({ dial, clock: systemClock, namespace, spread: 1, owner: await identity() })
@@ -121,15 +121,15 @@ test('a push to a pop that waits in the same process is one call, which leaves n
   await blocked(ask)
   sent.clear()
   expect(await queue.push(hints(2))).toEqual({ added: 2, merged: 0, dropped: 0 })
-  expect(await popped).toEqual({
-    hints: ['k0', 'k1'].map((key) => ({ job: 'a', key, fresh: true })),
-    mark: { epoch: 1, sequence: 2 },
-  })
-  expect(sent.get('EVAL') ?? sent.get('EVALSHA')).toBe(1)
+  // No mark: it was not looked at, and the pop after this one tells it.
+  expect(await popped).toEqual({ hints: ['k0', 'k1'].map((key) => ({ job: 'a', key, fresh: true })), mark: undefined })
+  expect([...sent.keys()].filter((command) => command !== 'BLPOP')).toEqual([])
   expect(await ask('KEYS', `{${namespace}}:*:a`)).toEqual([])
+  const next = await queue.pop({ jobs: [{ job: 'a', limit: 1 }], limit: 1, waitMs: 0 })
+  expect(next.mark).toEqual({ epoch: 1, sequence: 2 })
 })
 
-test('what was handed over to a pop that has ended meanwhile is in the queue', async () => {
+test('a pop that is told to end, and gets hints at the same moment, answers them', async () => {
   const { open, ask } = place('gone')
   const queue = await open()
   const stop = new AbortController()
@@ -137,24 +137,33 @@ test('what was handed over to a pop that has ended meanwhile is in the queue', a
   await blocked(ask)
   const pushing = queue.push([hint('x')])
   stop.abort()
-  expect((await popped).hints).toEqual([])
+  expect((await popped).hints).toEqual([{ job: 'a', key: 'x', fresh: true }])
   expect(await pushing).toEqual({ added: 1, merged: 0, dropped: 0 })
-  expect(await pop(queue)).toEqual(['x'])
+  // Nobody waits any more: the next one is in Redis.
+  await queue.push([hint('y')])
+  expect(await pop(queue)).toEqual(['y'])
 })
 
-test('with a pop that waits in the same process hints are still merged, dropped, and left for others', async () => {
+test('what a pop that waits in the same process has no room for goes to Redis; so do swept and delayed hints', async () => {
   const { open, ask } = place('beside')
   const queue = await open({ maxHints: 3 })
   await queue.push([hint('x', { delayMs: 60_000, fresh: false })])
-  const merged = waiting(queue)
+  const first = waiting(queue)
   await blocked(ask)
-  expect(await queue.push([hint('x')])).toEqual({ added: 0, merged: 1, dropped: 0 })
-  expect((await merged).hints).toEqual([{ job: 'a', key: 'x', fresh: true }])
+  // The one that is there stays: what it is worth, its check tells.
+  expect(await queue.push([hint('x')])).toEqual({ added: 1, merged: 0, dropped: 0 })
+  expect((await first).hints).toEqual([{ job: 'a', key: 'x', fresh: true }])
+  expect((await queue.count(['a'])).get('a')).toEqual({ due: 0, delayed: 1 })
   const few = waiting(queue)
   await blocked(ask)
+  await queue.push([hint('z', { delayMs: 60_000 })])
   expect(await queue.push(hints(5))).toEqual({ added: 3, merged: 0, dropped: 2 })
   expect((await few).hints).toHaveLength(1)
-  expect((await queue.count(['a'])).get('a')).toEqual({ due: 2, delayed: 0 })
+  expect((await queue.count(['a'])).get('a')).toEqual({ due: 2, delayed: 2 })
+  const swept = waiting(queue, { job: 'b' })
+  await blocked(ask)
+  expect(await queue.push([hint('s', { job: 'b', fresh: false })])).toEqual({ added: 1, merged: 0, dropped: 0 })
+  expect(await swept).toMatchObject({ hints: [{ job: 'b', key: 's', fresh: false }], mark: null })
 })
 
 test('a process that is blocked for one job and asked for another one listens to both', async () => {

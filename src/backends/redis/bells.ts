@@ -21,9 +21,7 @@ export interface Waiter {
   /** Somebody pushed since the last look. */
   rung: boolean
   wake: (() => void) | undefined
-  /** A push that is under way may be handed over to it. */
-  offered: boolean
-  /** What was handed over. */
+  /** What a push of this process handed over to it. */
   given: Popped | undefined
 }
 
@@ -56,7 +54,7 @@ export class Bells {
 
   /** Listens from now on; `rest` before waiting, `leave` at the end. */
   join(jobs: ReadonlyMap<string, number>): Waiter {
-    const waiter: Waiter = { jobs, rung: false, wake: undefined, offered: false, given: undefined }
+    const waiter: Waiter = { jobs, rung: false, wake: undefined, given: undefined }
     this.#waiters.add(waiter)
     return waiter
   }
@@ -78,22 +76,15 @@ export class Bells {
     return heard
   }
 
-  /** Who waits, with room for so many hints of that job, and is offered no others; they may be handed over to it. */
-  offer(job: string, count: number): Waiter | undefined {
+  /** Hands hints of one job over to who waits and has room for all of them; false: nobody does. */
+  give(job: string, popped: Popped): boolean {
     for (const waiter of this.#waiters)
-      if (waiter.wake && !waiter.offered && (waiter.jobs.get(job) ?? 0) >= count) {
-        waiter.offered = true
-        return waiter
+      if (waiter.wake && (waiter.jobs.get(job) ?? 0) >= popped.hints.length) {
+        waiter.given = popped
+        this.#wake(waiter)
+        return true
       }
-    return undefined
-  }
-
-  /** False: it no longer waits. */
-  give(waiter: Waiter, popped: Popped): boolean {
-    if (!waiter.wake) return false
-    waiter.given = popped
-    this.#wake(waiter)
-    return true
+    return false
   }
 
   /** Waits until the bell rings, for `ms`, or until `signal` aborts or the queue closes. */

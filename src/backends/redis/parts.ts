@@ -38,6 +38,7 @@ export function pagesOf(hints: readonly Hint[]): Page[] {
 
 /** What one or all slots answered to a pop. */
 export interface Part extends Popped {
+  readonly mark: Mark | null
   /** Until the next delayed hint; -1: there is none, or hints were found. */
   readonly nextMs: number
 }

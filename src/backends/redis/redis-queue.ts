@@ -6,13 +6,12 @@ import {
   defaultBounds,
   type Hint,
   OtherLane,
-  type PoppedHint,
   type Pushed,
   pushed,
   type QueueBounds,
 } from '../../queue/hint.ts'
 import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts } from '../../queue/queue.ts'
-import { Bells, type Waiter } from './bells.ts'
+import { Bells } from './bells.ts'
 import { examined } from './examined.ts'
 import { explained } from './explained.ts'
 import { Line } from './line.ts'
@@ -80,31 +79,22 @@ export class RedisQueue implements Queue {
 
   async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}): Promise<Pushed> {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
+    const pages = pagesOf(hints)
+    if (this.#handsOver(pages)) return { added: hints.length, merged: 0, dropped: 0 }
     const most = (bound: number) => String(Math.ceil(bound * share))
     const [due, delayed] = [most(this.#bounds.maxHints), most(this.#bounds.maxDelayed)]
-    const pages = pagesOf(hints)
-    const waiter = this.#offered(pages)
-    try {
-      const calls = pages.map(({ job, fresh, keys, delays }) => {
-        const { slot, keys: places } = this.#places.of(job)
-        const args = [this.#owner, job, fresh ? 'fresh' : 'swept', delays ? delayed : due]
-        args.push(epoch === null ? '' : String(epoch), waiter ? '1' : '', ...keys)
-        if (delays) args.push(...delays)
-        return this.#run(delays ? 'pushDelayed' : 'push', [slot.owner, slot.mark, slot.jobs, ...places], args)
-      })
-      // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
-      if (!waiter) this.#bells.ring(pages.map(({ job }) => job))
-      const answers = (await Promise.all(calls)) as [number, number, number, number, string?][]
-      const mark = answers[0]?.[4]
-      if (waiter && mark === undefined) this.#bells.ring(pages.map(({ job }) => job))
-      // Handed over to somebody who meanwhile went away: the hints are nowhere now.
-      else if (waiter && !this.#bells.give(waiter, { hints: hints.map(poppedOf), mark: readMark(mark) }))
-        return await this.push(hints, { share, epoch })
-      const sum = (at: 0 | 1 | 2 | 3) => answers.reduce((all, answer) => all + answer[at], 0)
-      return pushed({ added: sum(0), merged: sum(1), dropped: sum(2), lost: sum(3) })
-    } finally {
-      if (waiter) waiter.offered = false
-    }
+    const calls = pages.map(({ job, fresh, keys, delays }) => {
+      const { slot, keys: places } = this.#places.of(job)
+      const args = [this.#owner, job, fresh ? 'fresh' : 'swept', delays ? delayed : due]
+      args.push(epoch === null ? '' : String(epoch), ...keys)
+      if (delays) args.push(...delays)
+      return this.#run(delays ? 'pushDelayed' : 'push', [slot.owner, slot.mark, slot.jobs, ...places], args)
+    })
+    // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
+    this.#bells.ring(pages.map(({ job }) => job))
+    const answers = (await Promise.all(calls)) as [number, number, number, number][]
+    const sum = (at: 0 | 1 | 2 | 3) => answers.reduce((all, answer) => all + answer[at], 0)
+    return pushed({ added: sum(0), merged: sum(1), dropped: sum(2), lost: sum(3) })
   }
 
   async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
@@ -200,12 +190,14 @@ export class RedisQueue implements Queue {
     return this.#popFrom(allotted(jobs, limit, share, there), limit, share)
   }
 
-  /** Who waits here for all that is pushed. Spread over slots, a pop tells the marks of all of them: no push can. */
-  #offered(pages: readonly Page[]): Waiter | undefined {
-    const [page] = pages
-    if (page === undefined || pages.length > 1 || !page.fresh || page.delays || this.#places.slots.length > 1)
-      return undefined
-    return this.#bells.offer(page.job, page.keys.length)
+  /**
+   * A pop of this process that found nothing and has room for all of them gets fresh hints at once: they need not be in Redis for
+   * that. One of the same key that is there comes out later, and its check finds what is true then.
+   */
+  #handsOver([page, ...others]: readonly Page[]): boolean {
+    if (page === undefined || others.length > 0 || !page.fresh || page.delays) return false
+    const { job, keys } = page
+    return this.#bells.give(job, { hints: keys.map((key) => ({ job, key, fresh: true })), mark: undefined })
   }
 
   /** One call per slot, all of them at once: also those without jobs of this pop tell their mark. */
@@ -255,8 +247,6 @@ export class RedisQueue implements Queue {
     })
   }
 }
-
-const poppedOf = ({ job, key, fresh }: Hint): PoppedHint => ({ job, key, fresh })
 
 const nameOf = (namespace: string, spread: number) =>
   `redis${namespace === 'regrow' ? '' : `:${namespace}`}${spread === 1 ? '' : ` over ${spread}`}`

@@ -167,7 +167,7 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  async #popDue(request: PopRequest): Promise<Popped & { readonly waitMs: number }> {
+  async #popDue(request: PopRequest): Promise<Popped & { readonly mark: Mark | null; readonly waitMs: number }> {
     const { jobs, limit } = request
     const wanted = this.#reached.from(jobs)
     const share = this.#otherLane.share(limit)

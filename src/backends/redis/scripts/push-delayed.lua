@@ -1,8 +1,8 @@
--- Push of delayed hints of one job and lane. ARGV 7.. keys, each once, 1,000 at most; then as many delays in ms.
+-- Push of delayed hints of one job and lane. ARGV 6.. keys, each once, 1,000 at most; then as many delays in ms.
 -- Returns added, merged, dropped, lost.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local asked = (#ARGV - 6) / 2
+local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
 -- The first write of all: where it is refused for want of memory, nothing has been done.
 call('SADD', KEYS[3], ARGV[2])
@@ -10,8 +10,8 @@ settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
 
-local rest, due = { unpack(ARGV, 7, 6 + asked) }, {}
-for i = 1, asked do due[rest[i]] = now + tonumber(ARGV[6 + asked + i]) end
+local rest, due = { unpack(ARGV, 6, 5 + asked) }, {}
+for i = 1, asked do due[rest[i]] = now + tonumber(ARGV[5 + asked + i]) end
 local _, there, scores
 local moved = 0
 if job.fresh.count > 0 then

@@ -1,6 +1,5 @@
 -- Begins both pushes, after prelude.lua: KEYS 1 owner, 2 mark, 3 jobs, 4.. the job's seven
--- ARGV 1 owner, 2 job, 3 lane, 4 most that there may be, 5 epoch that a sweep means ('' any), 6 '1': see push-head.lua,
--- 7.. see the script
+-- ARGV 1 owner, 2 job, 3 lane, 4 most that there may be, 5 epoch that a sweep means ('' any), 6.. see the script
 local job = job_at(4)
 local is_fresh = ARGV[3] == 'fresh'
 local target = is_fresh and job.fresh or job.swept

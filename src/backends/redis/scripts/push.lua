@@ -1,15 +1,15 @@
--- Push of due hints of one job and lane. ARGV 7.. keys, each once, 1,000 at most.
+-- Push of due hints of one job and lane. ARGV 6.. keys, each once, 1,000 at most.
 -- Returns added, merged, dropped, lost.
 -- Few commands over all keys: a loop of one command per key takes twice as long.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local asked = #ARGV - 6
+local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
 -- The first write of all: where it is refused for want of memory, nothing has been done.
 call('SADD', KEYS[3], ARGV[2])
 settled(job, 4)
 
-local rest = { unpack(ARGV, 7) }
+local rest = { unpack(ARGV, 6) }
 local moved = 0
 if target.count > 0 then
   local _

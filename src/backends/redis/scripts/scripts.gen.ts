@@ -192,14 +192,14 @@ local function ring(job)
 end`,
   pushDelayed: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local asked = (#ARGV - 6) / 2
+local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
 call('SADD', KEYS[3], ARGV[2])
 settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
-local rest, due = { unpack(ARGV, 7, 6 + asked) }, {}
-for i = 1, asked do due[rest[i]] = now + tonumber(ARGV[6 + asked + i]) end
+local rest, due = { unpack(ARGV, 6, 5 + asked) }, {}
+for i = 1, asked do due[rest[i]] = now + tonumber(ARGV[5 + asked + i]) end
 local _, there, scores
 local moved = 0
 if job.fresh.count > 0 then
@@ -240,17 +240,16 @@ if moved > 0 then ring(job) end
 return { #new, merged, #rest - #new, 0 }`,
   pushHead: `if
   (ARGV[3] == 'fresh' or ARGV[5] == '')
-  and #ARGV - 6 <= tonumber(ARGV[4])
+  and #ARGV - 5 <= tonumber(ARGV[4])
   and redis.call('GET', KEYS[1]) == ARGV[1]
   and redis.call('EXISTS', unpack(KEYS, 4, 10)) == 0
 then
-  if ARGV[6] == '1' then return { #ARGV - 6, 0, 0, 0, redis.call('GET', KEYS[2]) or '' } end
   local list = ARGV[3] == 'fresh' and 5 or 8
   redis.call('SADD', KEYS[3], ARGV[2])
-  redis.call('SADD', KEYS[list + 1], unpack(ARGV, 7))
-  redis.call('RPUSH', KEYS[list], unpack(ARGV, 7))
+  redis.call('SADD', KEYS[list + 1], unpack(ARGV, 6))
+  redis.call('RPUSH', KEYS[list], unpack(ARGV, 6))
   redis.call('RPUSH', KEYS[4], '1')
-  return { #ARGV - 6, 0, 0, 0 }
+  return { #ARGV - 5, 0, 0, 0 }
 end`,
   pushPrelude: `local job = job_at(4)
 local is_fresh = ARGV[3] == 'fresh'
@@ -312,11 +311,11 @@ local function fitting(keys, room)
 end`,
   push: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local asked = #ARGV - 6
+local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
 call('SADD', KEYS[3], ARGV[2])
 settled(job, 4)
-local rest = { unpack(ARGV, 7) }
+local rest = { unpack(ARGV, 6) }
 local moved = 0
 if target.count > 0 then
   local _
