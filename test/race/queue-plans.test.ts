@@ -107,6 +107,7 @@ const cases: readonly [name: string, run: () => Promise<unknown>, which: RegExp,
 /** Statements that have names, and with them plans that are kept. */
 const kept: readonly [text: string, indexes: string[]][] = [
   [statements.pop, ['hints_due']],
+  [statements.popFresh, ['hints_due']],
   [statements.push, ['hints_due', 'hints_key']],
   [statements.pushLane, ['hints_key']],
   [statements.room, ['hints_due']],

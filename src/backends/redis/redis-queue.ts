@@ -2,14 +2,7 @@
 // sorted set of delayed hints; all work on them is done by a few scripts, several hundred hints in one round trip.
 import type { Clock } from '../../base/clock.ts'
 import { difference, type Mark } from '../../base/mark.ts'
-import {
-  defaultBounds,
-  type Hint,
-  OtherLane,
-  type Pushed,
-  pushed,
-  type QueueBounds,
-} from '../../queue/hint.ts'
+import { defaultBounds, type Hint, OtherLane, type Pushed, pushed, type QueueBounds } from '../../queue/hint.ts'
 import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts } from '../../queue/queue.ts'
 import { Bells } from './bells.ts'
 import { examined } from './examined.ts'

@@ -85,8 +85,9 @@ export class PostgresQueue implements Queue {
     const waiter = this.#bell.join(new Set(request.jobs.map(({ job }) => job)))
     try {
       for (;;) {
+        const { rung } = waiter
         waiter.rung = false
-        const { waitMs, ...popped } = await this.#popDue(request)
+        const { waitMs, ...popped } = (rung && (await this.#popFresh(request))) || (await this.#popDue(request))
         const leftMs = until - this.#clock.now()
         // Nobody waits for hints in a queue that was lost: who popped compares the mark.
         const lost = this.#mark !== null && difference(this.#mark, popped.mark) !== null
@@ -167,17 +168,31 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  async #popDue(request: PopRequest): Promise<Popped & { readonly mark: Mark | null; readonly waitMs: number }> {
-    const { jobs, limit } = request
-    const wanted = this.#reached.from(jobs)
-    const share = this.#otherLane.share(limit)
+  /** What a push that was just heard of has brought, quicker; undefined: nothing. Both lanes were empty right before. */
+  async #popFresh(request: PopRequest): Promise<Due | undefined> {
+    const due = await this.#popBy(request, 'fresh', (wanted) =>
+      this.#db.query(statements.popFresh, [wanted, request.limit]),
+    )
+    return due.hints.length > 0 ? due : undefined
+  }
+
+  #popDue(request: PopRequest): Promise<Due> {
+    const share = this.#otherLane.share(request.limit)
+    return this.#popBy(request, 'all', (wanted) => this.#db.query(statements.pop, [wanted, request.limit, share]))
+  }
+
+  async #popBy(
+    request: PopRequest,
+    lanes: 'fresh' | 'all',
+    send: (wanted: string) => ReturnType<SqlExecutor['query']>,
+  ): Promise<Due> {
+    const wanted = this.#reached.from(request.jobs)
     const sentAt = this.#clock.now()
-    const { rows } = await this.#db.query(statements.pop, [JSON.stringify(wanted), limit, share])
-    const [row] = rows
+    const [row] = (await send(JSON.stringify(wanted))).rows
     const found = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
     const hints = found.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh }))
     const reached = JSON.parse((row?.reached as string | null) ?? '[]')
-    this.#reached.note(request, { hints, at: row?.at as string, reached, tookMs: this.#clock.now() - sentAt })
+    this.#reached.note(request, { hints, lanes, at: row?.at as string, reached, tookMs: this.#clock.now() - sentAt })
     this.#rotation?.popped()
     return {
       hints,
@@ -185,6 +200,12 @@ export class PostgresQueue implements Queue {
       waitMs: row?.wait_ms == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(row.wait_ms)),
     }
   }
+}
+
+/** What a pop found; `waitMs`: until a delayed hint comes due. */
+interface Due extends Popped {
+  readonly mark: Mark | null
+  readonly waitMs: number
 }
 
 /** Runs statements that hold the user's SQL, with a time limit. */

@@ -27,6 +27,8 @@ export interface Wanted {
 /** What a pop came to. */
 export interface Found {
   readonly hints: readonly PoppedHint[]
+  /** Those that it looked in. */
+  readonly lanes: 'fresh' | 'all'
   /** From when on to look where nothing was left, as the server wrote it: whatever commits soon after is seen at once. */
   readonly at: string
   /** Of each lane that it found something in: the due time of the last one. */
@@ -46,7 +48,7 @@ export class Reached {
     return jobs.map(({ job, limit: most }) => ({ job, most, fresh: this.#at(job, true), swept: this.#at(job, false) }))
   }
 
-  note({ jobs, limit }: PopRequest, { hints, at, reached, tookMs }: Found): void {
+  note({ jobs, limit }: PopRequest, { hints, lanes, at, reached, tookMs }: Found): void {
     const until =
       this.#clock.now() + Math.min(wholeEvery.mostMs, Math.max(wholeEvery.leastMs, tookMs * wholeEvery.timesAsLong))
     for (const [job, fresh, last] of reached) this.#set(job, fresh, last, until)
@@ -55,7 +57,8 @@ export class Reached {
     for (const { job } of hints) counts.set(job, (counts.get(job) ?? 0) + 1)
     // There was room for more: nothing due is left in these lanes.
     for (const { job, limit: most } of jobs)
-      if ((counts.get(job) ?? 0) < most) for (const fresh of [true, false]) this.#set(job, fresh, at, until)
+      if ((counts.get(job) ?? 0) < most)
+        for (const fresh of lanes === 'all' ? [true, false] : [true]) this.#set(job, fresh, at, until)
   }
 
   /** The queue is another one. */
