@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { groupBy } from '../base/group-by.ts'
 import type { Handler } from '../job/handler.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import type { PopQueue } from '../queue/queue.ts'
+import type { PopQueue, PopRequest } from '../queue/queue.ts'
 import type { LookAgain } from './look-again.ts'
 import type { Slots } from './slots.ts'
 
@@ -18,8 +18,8 @@ export interface IntakePorts {
   readonly mayStart: () => boolean
   /** Batches of that job between pop and start. */
   readonly claiming: (job: string) => number
-  /** Takes one batch of one job along the arrow; `slots` are its own from now on. */
-  readonly through: (handler: Handler, hints: readonly PoppedHint[], slots: number) => void
+  /** Takes one batch of one job along the arrow; `slots` are its own from now on. Resolves when it has started. */
+  readonly through: (handler: Handler, hints: readonly PoppedHint[], slots: number) => Promise<void>
 }
 
 /** A pop waits so long at most; the floor under every wake-up. */
@@ -32,6 +32,8 @@ const notSureMs = 50
 const claimingMax = 2
 /** With fewer free slots than this share of all, a pop waits so long for more. */
 const gather = { share: 8, ms: 5 }
+/** A pop that emptied the queue is followed by the next one when what it found has started, or so much later. */
+const startMs = 5
 
 export class Intake {
   readonly #ports: IntakePorts
@@ -50,26 +52,51 @@ export class Intake {
     await this.#gathered(signal)
     // Meanwhile a lease may have become unsure, or somebody may want all slots.
     if (!mayStart()) return notSureMs
-    this.#dispatch(lookAgain.due(slots.free, this.#room))
-    if (this.#anyRoom() && !signal.aborted) this.#dispatch(await this.#pop(signal))
+    void this.#dispatch(lookAgain.due(slots.free, this.#room))
+    if (!this.#anyRoom() || signal.aborted) return 0
+    const { hints, emptied } = await this.#pop(signal)
+    const started = this.#dispatch(hints)
+    if (emptied) await this.#orSoon(started)
     return 0
   }
 
-  async #pop(signal: AbortSignal): Promise<readonly PoppedHint[]> {
-    const { queue, slots, lookAgain } = this.#ports
+  /** The next look at a queue that is empty would only keep both servers from what was found in it. */
+  #orSoon(started: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = this.#ports.clock.after(startMs, resolve)
+      void started.finally(() => {
+        stopTimer()
+        resolve()
+      })
+    })
+  }
+
+  /** `emptied`: there were hints, and fewer than were asked for of any job. */
+  async #pop(signal: AbortSignal): Promise<{ hints: readonly PoppedHint[]; emptied: boolean }> {
+    const { slots, lookAgain } = this.#ports
     const names = this.#inTurn()
     // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
     // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
     const jobs = names.map((job) => ({ job, limit: this.#room(job) })).filter(({ limit }) => limit > 0)
     const full = names.filter((job) => this.#room(job) <= 0)
     const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
-    if (full.length === 0) return (await queue.pop({ jobs, limit: slots.free, waitMs }, signal)).hints
+    const request = { jobs, limit: slots.free, waitMs }
+    const hints = await this.#popOr(request, full, signal)
+    const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
+      hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
+    return { hints, emptied: hints.length > 0 && hints.length < request.limit && jobs.every(isLess) }
+  }
+
+  /** Ends early when one of the jobs that are at their limit no longer is. */
+  async #popOr(request: PopRequest, full: readonly string[], signal: AbortSignal): Promise<readonly PoppedHint[]> {
+    const { queue, slots } = this.#ports
+    if (full.length === 0) return (await queue.pop(request, signal)).hints
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
     // A job that gets below its limit does not wait for the hints of another.
     void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
     try {
-      return (await queue.pop({ jobs, limit: slots.free, waitMs }, either)).hints
+      return (await queue.pop(request, either)).hints
     } finally {
       over.abort(null)
     }
@@ -124,7 +151,9 @@ export class Intake {
     return [...popped, ...hints]
   }
 
-  #dispatch(hints: readonly PoppedHint[]): void {
+  /** Resolves when all of them have started. */
+  async #dispatch(hints: readonly PoppedHint[]): Promise<void> {
+    const starting: Promise<void>[] = []
     for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
       const handler = this.#handlers.get(name)
       if (!handler) continue
@@ -134,8 +163,9 @@ export class Intake {
         const part = batch.slice(at, at + size)
         const calls = handler.many ? 1 : part.length
         this.#ports.slots.take(calls, name)
-        this.#ports.through(handler, part, calls)
+        starting.push(this.#ports.through(handler, part, calls))
       }
     }
+    await Promise.all(starting)
   }
 }

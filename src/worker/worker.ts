@@ -72,7 +72,7 @@ export class Worker {
       through: (handler, hints, slots) => {
         const claiming = this.#through(handler, hints, slots)
         this.#claiming.add(claiming)
-        void claiming.finally(() => this.#claiming.delete(claiming))
+        return claiming.finally(() => this.#claiming.delete(claiming))
       },
     })
     const { concurrency } = options

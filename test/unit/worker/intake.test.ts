@@ -1,6 +1,7 @@
 // The intake pops for all jobs of a worker: none of them keeps the others waiting.
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { pledge } from '../../../src/base/pledge.ts'
 import type { Handler } from '../../../src/job/handler.ts'
 import { readJob } from '../../../src/job/job.ts'
 import { MemoryQueue } from '../../../src/queue/memory.ts'
@@ -28,7 +29,7 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     handlers,
     mayStart: () => true,
     claiming: () => 0,
-    through: ({ job, many }, hints) => {
+    through: async ({ job, many }, hints) => {
       if (many) started.push({ job: job.name, keys: hints.length })
       else for (const _ of hints) started.push({ job: job.name, keys: 1 })
     },
@@ -87,7 +88,7 @@ test('a job whose hints never end does not keep another from its start', async (
     handlers,
     mayStart: () => true,
     claiming: () => 0,
-    through: ({ job }, hints, taken) => {
+    through: async ({ job }, hints, taken) => {
       started.push(...hints.map(() => job.name))
       slots.give(taken, job.name)
     },
@@ -101,4 +102,48 @@ test('a job whose hints never end does not keep another from its start', async (
   expect(started).toContain('quiet')
   expect(started).toContain('also-quiet')
   expect(started.filter((job) => job === 'endless').length).toBeGreaterThan(20)
+})
+
+test('after a pop that emptied the queue the next look waits until what was found has started, or for a moment', async () => {
+  const queue = new MemoryQueue(systemClock)
+  const { job } = readJob('thing.make', { pending: { text: 'select 1', values: [] }, concurrency: 3 })
+  const slots = new Slots(5, limitsOf([{ job, many: false, batchMax: 1, run: () => {} }]))
+  let moment = () => {}
+  let started = pledge()
+  const intake = new Intake({
+    clock: {
+      ...systemClock,
+      after: (_, then) => {
+        moment = then
+        return () => {}
+      },
+    },
+    queue,
+    slots,
+    lookAgain: new LookAgain(systemClock),
+    handlers: [{ job, many: false, batchMax: 1, run: () => {} }],
+    mayStart: () => true,
+    claiming: () => 0,
+    through: () => started.promise,
+  })
+  const round = async (count: number) => {
+    await queue.push(hints('thing.make', count))
+    started = pledge()
+    let over = false
+    const tick = intake.tick(new AbortController().signal).then(() => (over = true))
+    await systemClock.gather()
+    return { tick, isOver: () => over }
+  }
+  const first = await round(1)
+  expect(first.isOver()).toBe(false)
+  started.resolve()
+  await first.tick
+  slots.give(1, 'thing.make')
+  const late = await round(1)
+  expect(late.isOver()).toBe(false)
+  moment()
+  await late.tick
+  slots.give(1, 'thing.make')
+  // As many as the job may have: there may be more.
+  await (await round(3)).tick
 })
