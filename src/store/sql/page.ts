@@ -19,7 +19,7 @@ export function pageText(codec: KeyCodec, rows: string): string {
   const dated = 'eligible and since <= at'
   return `
 select coalesce(max(place), 0)::int as scanned,
-  extract(epoch from max(at) filter (where ${dated}) - min(since) filter (where ${dated}))::float8 * 1000 as oldest_ms,
+  (extract(epoch from max(at) filter (where ${dated}) - min(since) filter (where ${dated})) * 1000)::float8 as oldest_ms,
   string_agg(case when eligible then ${listed} else ${held} end, ',') as keys,
   (json_agg(json_build_array(key, version, wait_ms, renewed))
     filter (where eligible and (version is not null or wait_ms > 0 or renewed)))::text as facts

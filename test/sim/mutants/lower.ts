@@ -64,8 +64,8 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'turn-kept-on-error',
     'M4: a pass goes on though its turn is somebody else’s, or nobody knows',
     'src/sweep/pass.ts',
-    `if (!(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }`,
-    'await ports.advance(total.cursor, total.pushed).catch(() => true)',
+    `if (ramped.signs() && !(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }`,
+    'if (ramped.signs()) await ports.advance(total.cursor, total.pushed).catch(() => true)',
     test('unit/sweep/pass'),
   ),
   mutant(

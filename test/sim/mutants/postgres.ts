@@ -10,6 +10,22 @@ const pages = test('flow/postgres-fill')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
+    'postgres-settle-planned-for-an-empty-table',
+    'the settle of a run keeps the plan that was best for an empty ledger',
+    source('last-statement.ts'),
+    "if (name !== undefined) execute('set local",
+    "if (name === '') execute('set local",
+    race('last-statement'),
+  ),
+  mutant(
+    'postgres-name-of-begin',
+    'a statement whose name the server never parsed counts as prepared',
+    source('first-statement.ts'),
+    'query.name = undefined',
+    'query.name = name',
+    race('first-statement'),
+  ),
+  mutant(
     'postgres-listens-once',
     'F32: a connection that was made again does not listen again',
     source('listener.ts'),
@@ -78,8 +94,8 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-empty-lane-walked',
     'each pop steps over every hint that went through a lane which is empty now',
     source('queue/reached.ts'),
-    'if ((counts.get(job) ?? 0) < most) for',
-    'if ((counts.get(job) ?? 0) < 0) for',
+    'if ((counts.get(job) ?? 0) < most)\n',
+    'if ((counts.get(job) ?? 0) < 0)\n',
     bloat,
   ),
   mutant(
@@ -134,8 +150,8 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-page-takes-places-of-the-query',
     "what the user's query says is taken for a place of the statement",
     source('queue/fill.ts'),
-    'text}${after.replace(',
-    '(text + after).replace(',
+    '  const filled = after\n',
+    '  const filled = (text + after)\n',
     pages,
   ),
   mutant(

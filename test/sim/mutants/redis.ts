@@ -36,11 +36,11 @@ export const ofRedis: readonly Mutant[] = [
     onAServer,
   ),
   mutant(
-    'redis-handed-over-to-nobody',
-    'hints that were handed over to a pop which had ended are nowhere',
-    source('redis-queue.ts'),
-    'return await this.push(hints, { share, epoch })',
-    'return { added: hints.length, merged: 0, dropped: 0 }',
+    'redis-handed-over-without-room',
+    'hints are handed over to a pop that waits for fewer, or for others',
+    source('bells.ts'),
+    'if (waiter.wake && (waiter.jobs.get(job) ?? 0) >= popped.hints.length) {',
+    'if (waiter.wake) {',
     onAServer,
   ),
   mutant(

@@ -106,8 +106,8 @@ export const ofTheStatements: readonly Mutant[] = [
     'sql-page-ignores-run-at',
     'rows are hinted long before their time',
     'src/store/sql/source.ts',
-    'and (p.run_at is null or p.run_at <= env.at + env.horizon)',
-    '',
+    'and (p.run_at is null or p.run_at <=',
+    'and (p.run_at is null or p.run_at is not null or p.run_at <=',
     storeAgreement,
   ),
   mutant(
