@@ -16,7 +16,7 @@ const createDatabase = app.job('database.create', {
   sweep: { every: '1s' }, // the safety net; the default is a minute
   async run(id, ctx) {
     // Effect and outcome commit together: it happens once, whoever crashes.
-    await ctx.tx((tx) => tx.query(`update databases set state = 'ready' where id = $1`, [id]))
+    await ctx.tx(sql`update databases set state = 'ready' where id = ${id}`)
   },
 })
 

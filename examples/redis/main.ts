@@ -35,7 +35,7 @@ const ship = app.job('order.ship', {
   sweep: { every: '1h' }, // what brings the hints back here is the loss itself, not the hourly pass
   async run(id, ctx) {
     if (id > 1) await gate
-    await ctx.tx((tx) => tx.query(`update orders set state = 'shipped' where id = $1`, [id]))
+    await ctx.tx(sql`update orders set state = 'shipped' where id = ${id}`)
   },
 })
 

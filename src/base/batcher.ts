@@ -9,36 +9,44 @@ interface Group<Item, Result> {
 
 export class Batcher<Item, Result> {
   readonly #clock: Pick<Clock, 'gather'>
-  readonly #sizeMax: number
+  readonly #sizeMax: () => number
   readonly #send: (items: readonly Item[]) => Promise<readonly Result[]>
+  readonly #abreast: number
   #waiting: Group<Item, Result>[] = []
-  #sending = false
+  #sending = 0
 
-  /** `send` answers one result per item, in order; when it throws, everything in that batch is rejected. */
+  /**
+   * `send` answers one result per item, in order; when it throws, everything in that batch is rejected. `abreast`: batches that may be
+   * away at a time, 1 by default.
+   */
   constructor(
     clock: Pick<Clock, 'gather'>,
-    sizeMax: number,
+    sizeMax: number | (() => number),
     send: (items: readonly Item[]) => Promise<readonly Result[]>,
+    { abreast = 1 }: { readonly abreast?: number } = {},
   ) {
     this.#clock = clock
-    this.#sizeMax = sizeMax
+    this.#sizeMax = typeof sizeMax === 'number' ? () => sizeMax : sizeMax
     this.#send = send
+    this.#abreast = abreast
   }
 
   /** Answers the results of these items, in order. They travel together: one promise for a hundred of them. */
   add(items: readonly Item[]): Promise<readonly Result[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ items, resolve, reject })
-      if (!this.#sending) void this.#drain()
+      if (this.#sending < this.#abreast) void this.#drain()
     })
   }
 
   async #drain(): Promise<void> {
-    this.#sending = true
+    this.#sending++
     while (this.#waiting.length > 0) {
+      const most = this.#sizeMax()
       // Who has a whole batch waits for nothing.
-      if (this.#waiting.length < this.#sizeMax && this.#count() < this.#sizeMax) await this.#clock.gather()
+      if (this.#waiting.length < most && this.#count() < most) await this.#clock.gather()
       const groups = this.#next()
+      if (groups.length === 0) break
       try {
         const results = await this.#send(groups.flatMap(({ items }) => items))
         let at = 0
@@ -50,7 +58,7 @@ export class Batcher<Item, Result> {
         for (const { reject } of groups) reject(error)
       }
     }
-    this.#sending = false
+    this.#sending--
   }
 
   #count(): number {
@@ -59,11 +67,12 @@ export class Batcher<Item, Result> {
 
   /** As many groups as fit; one that is larger than a batch goes alone. */
   #next(): Group<Item, Result>[] {
+    const most = this.#sizeMax()
     let size = this.#waiting[0]?.items.length ?? 0
     let count = 1
     for (; count < this.#waiting.length; count++) {
       size += (this.#waiting[count] as Group<Item, Result>).items.length
-      if (size > this.#sizeMax) break
+      if (size > most) break
     }
     return this.#waiting.splice(0, count)
   }

@@ -67,22 +67,29 @@ function plain(built: BuiltQuery, fixed: boolean): SqlQuery {
 }
 
 function read(built: BuiltQuery): { text: string; values: readonly unknown[] } {
-  if (built && typeof built === 'object') {
-    if ('text' in built && typeof built.text === 'string') return { text: built.text, values: built.values ?? [] }
-    if ('toSQL' in built && typeof built.toSQL === 'function') {
-      const { sql, params } = built.toSQL()
-      return { text: sql, values: params }
-    }
-    if ('compile' in built && typeof built.compile === 'function') {
-      const { sql, parameters } = built.compile()
-      return { text: sql, values: parameters }
-    }
-  }
+  const found = builtStatement(built)
+  if (found) return found
   throw new RegrowError(
     'bad_pending',
     `A pending query cannot be read from ${built === null ? 'null' : typeof built}`,
     'Give sql`select id from …`, { text, values }, a Drizzle or Kysely query, a function that returns one of these, or { page, isPending }.',
   )
+}
+
+/** Text and values of what a tag or a query builder made; undefined: it is none of these. */
+export function builtStatement(built: unknown): { text: string; values: readonly unknown[] } | undefined {
+  if (!built || typeof built !== 'object') return undefined
+  if ('text' in built && typeof built.text === 'string')
+    return { text: built.text, values: (built as { values?: readonly unknown[] }).values ?? [] }
+  if ('toSQL' in built && typeof built.toSQL === 'function') {
+    const { sql, params } = built.toSQL()
+    return { text: sql, values: params }
+  }
+  if ('compile' in built && typeof built.compile === 'function') {
+    const { sql, parameters } = built.compile()
+    return { text: sql, values: parameters }
+  }
+  return undefined
 }
 
 function parameter(value: unknown, fixed: boolean): SqlValue {

@@ -1,7 +1,13 @@
 // How regrow speaks SQL: one text for every client. Parameters are text, numbers, booleans and null only.
-import type { SqlValue } from '../job/pending.ts'
+import type { SqlQuery, SqlValue } from '../job/pending.ts'
 
 export type Row = Record<string, unknown>
+
+/** A statement of the user's, with values as the client takes them. */
+export interface Statement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
 
 /** Runs one statement. A client of pg, a PGlite transaction, or anything of this shape. */
 export interface SqlExecutor {
@@ -34,6 +40,11 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   ): Promise<{ rows: Row[]; fields?: readonly SqlField[] | undefined }>
   /** Hands out one transaction in two forms: `tx` for regrow's statements, and `own`, the client's, for the user's. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /**
+   * Short statements of the user's in one transaction and one round trip; `last` goes before the COMMIT, and fails by itself when
+   * there must be none. Missing where there is only one connection.
+   */
+  readonly together?: ((statements: readonly Statement[], last: SqlQuery) => Promise<Together>) | undefined
   /** What is to be known of its connections; missing where there is nothing to know. */
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
 }
@@ -56,6 +67,12 @@ export interface ConnectionFacts {
   readonly most: number
   /** A pooler stands between: sessions are not the client's own. */
   readonly pooler: boolean
+}
+
+/** What statements answered that shared a transaction, and how long the server was at it, waiting for nobody. */
+export interface Together {
+  readonly answers: readonly { rows: Row[] }[]
+  readonly tookMs: number
 }
 
 /** SQLSTATE of an error, wherever a client keeps it. */

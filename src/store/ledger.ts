@@ -1,5 +1,5 @@
 // The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
-import type { SqlExecutor } from './executor.ts'
+import type { SqlExecutor, Statement, Together } from './executor.ts'
 
 /** One claim: the fence is equality of the holder and of this take number. */
 export interface Claim {
@@ -67,6 +67,11 @@ export interface Ledger {
    * the client can, the COMMIT goes with it, unless one of them is not held (S4).
    */
   settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>
+  /**
+   * Successes and their effects in one transaction and one round trip: all of them, or an error and nothing (S4). The effects must be
+   * short: each has a time limit. Missing where the store cannot; rows are all of one kind of work, and none is a slot.
+   */
+  settleWith?(holder: string, rows: readonly SettleRow[], effects: readonly Statement[]): Promise<Together>
   /** Holds claims until `tx` ends, settling nothing; returns the takes that are held. */
   fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>
   /** Forgets back-off and quarantine of keys whose source shows another version; returns the keys cleared. */

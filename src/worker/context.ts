@@ -120,10 +120,8 @@ class BatchContext implements ManyContext<unknown, never> {
   }
 }
 
-const txOf =
-  (transact: Transact, state: RunState) =>
-  <T>(fn: (tx: never) => Promise<T>, options: { settle?: boolean } = {}) =>
-    transact(state, fn, options)
+const txOf = (transact: Transact, state: RunState): Context<never>['tx'] =>
+  ((work: unknown, options: { settle?: boolean } = {}) => transact(state, work, options)) as Context<never>['tx']
 
 function logOf({ entries }: RunState): Context['log'] {
   const { job, key } = entries[0] as Ready

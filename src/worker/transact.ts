@@ -1,14 +1,20 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
+import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
-import type { SqlExecutor } from '../store/executor.ts'
+import type { Transaction } from '../job/handler.ts'
+import { builtStatement } from '../job/pending.ts'
+import type { SqlExecutor, Statement } from '../store/executor.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
 import type { RunState } from './context.ts'
+import { effectsOf } from './effects.ts'
 
-/** Its function gets the store's own transaction, whose type only the user's code knows. */
-export type Transact = <T>(state: RunState, fn: (tx: never) => Promise<T>, options: { settle?: boolean }) => Promise<T>
+/** A function gets the store's own transaction, whose type only the user's code knows; anything else is read as a statement. */
+export type Transact = (state: RunState, work: unknown, options: { settle?: boolean }) => Promise<unknown>
+
+type Work<T> = (tx: never) => Promise<T>
 
 /** How long a run waits whose transaction found the store away. */
 const awayMs = 1_000
@@ -25,55 +31,90 @@ export class LeaseLost extends RegrowError {
 }
 
 export interface TransactPorts {
+  readonly clock: Clock
   readonly ledger: Ledger
   readonly claims: Claims
   readonly transaction: <T>(fn: (tx: SqlExecutor, own: unknown) => Promise<T>) => Promise<T>
   readonly source: (entry: Ready) => Source
 }
 
-export function transacts({ ledger, claims, transaction, source }: TransactPorts): Transact {
-  return async (state, fn, { settle = true }) => {
+export function transacts(ports: TransactPorts): Transact {
+  const { source } = ports
+  const gathered = effectsOf(ports)
+  return async (state, work, { settle = true }) => {
     if (state.settled.size > 0)
       throw new RegrowError(
         'tx_twice',
         'ctx.tx was called a second time in one run',
         'It ends the run. Do all in one ctx.tx, or use { settle: false } for the earlier ones.',
       )
-    let covered: readonly Ready[] = []
-    const lost = () => {
-      // Nobody is to blame: the keys that are still ours run again, nothing is counted.
-      state.nobodys = { inMs: 0 }
-      return new LeaseLost()
+    if (typeof work === 'function') return inTransaction(ports, state, work as Work<unknown>, settle)
+    const statement = statementOf(work)
+    const alone = async () => {
+      const send = (tx: Transaction) => tx.query(statement.text, [...statement.values] as never)
+      return { rows: (await inTransaction(ports, state, send, settle)).rows }
     }
-    const value = await transaction(async (tx, own) => {
-      const value = await fn(own as never)
-      covered = state.entries.filter(({ take }) => !state.marks.has(take))
-      // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
-      // statement and first, so that rows are locked in key order (M30).
-      if (!settle || covered.length < state.entries.length) {
-        const fenced = await ledger.fence(claims.holder, state.entries.map(claimOf), tx)
-        if (fenced.size < state.entries.length) throw lost()
-      }
-      // S4: the fence is the last statement before COMMIT; one key lost rolls back the effects of all.
-      const held =
-        settle && covered.length > 0
-          ? await ledger.settle(
-              claims.holder,
-              covered.map((entry) => done(entry, source(entry).finishes)),
-              tx,
-            )
-          : null
-      if (held && held.size < covered.length) throw lost()
-      return value
-    }).catch((error) => {
-      // Store errors are nobody's failure: neither a connection that broke, nor a fence that got no answer.
-      if (error instanceof RegrowError && ['store_away', 'deadline'].includes(error.code))
-        state.nobodys = { inMs: awayMs }
-      throw error
-    })
-    if (settle) for (const { take } of covered) state.settled.add(take)
-    return value
+    const [entry] = state.entries
+    const finish = entry ? source(entry).finishes : null
+    const shares =
+      gathered && entry && settle && state.entries.length === 1 && state.marks.size === 0 && finish !== 'slot'
+    if (!shares) return alone()
+    const answer = await gathered({ entry, statement, row: done(entry, finish), alone })
+    state.settled.add(entry.take)
+    return answer
   }
+}
+
+async function inTransaction<T>(
+  { ledger, claims, transaction, source }: TransactPorts,
+  state: RunState,
+  fn: Work<T>,
+  settle: boolean,
+): Promise<T> {
+  let covered: readonly Ready[] = []
+  const lost = () => {
+    // Nobody is to blame: the keys that are still ours run again, nothing is counted.
+    state.nobodys = { inMs: 0 }
+    return new LeaseLost()
+  }
+  const value = await transaction(async (tx, own) => {
+    const value = await fn(own as never)
+    covered = state.entries.filter(({ take }) => !state.marks.has(take))
+    // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
+    // statement and first, so that rows are locked in key order (M30).
+    if (!settle || covered.length < state.entries.length) {
+      const fenced = await ledger.fence(claims.holder, state.entries.map(claimOf), tx)
+      if (fenced.size < state.entries.length) throw lost()
+    }
+    // S4: the fence is the last statement before COMMIT; one key lost rolls back the effects of all.
+    const held =
+      settle && covered.length > 0
+        ? await ledger.settle(
+            claims.holder,
+            covered.map((entry) => done(entry, source(entry).finishes)),
+            tx,
+          )
+        : null
+    if (held && held.size < covered.length) throw lost()
+    return value
+  }).catch((error) => {
+    // Store errors are nobody's failure: neither a connection that broke, nor a fence that got no answer.
+    if (error instanceof RegrowError && ['store_away', 'deadline'].includes(error.code))
+      state.nobodys = { inMs: awayMs }
+    throw error
+  })
+  if (settle) for (const { take } of covered) state.settled.add(take)
+  return value
+}
+
+function statementOf(work: unknown): Statement {
+  const statement = builtStatement(work)
+  if (statement && statement.text.trim() !== '') return statement
+  throw new RegrowError(
+    'bad_statement',
+    `ctx.tx was given ${work === null ? 'null' : statement ? 'an empty statement' : typeof work}`,
+    'Give a function of the transaction, or one statement: sql`update …`, { text, values }, a Drizzle or Kysely query.',
+  )
 }
 
 const claimOf = ({ job, key, take }: Ready) => ({ job: job.name, key, take })

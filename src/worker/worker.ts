@@ -98,6 +98,7 @@ export class Worker {
     this.#ask = progressOf({ ...ports, ledger, sweeps, claims: this.claims, over: this.#over.signal })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
     const transact = transacts({
+      clock,
       ledger: store.ledger,
       claims: this.claims,
       transaction: (fn) => store.transaction(fn),

@@ -83,6 +83,53 @@ describe('ctx.tx', () => {
     expect(await effects()).toEqual(['second'])
   })
 
+  test('of a statement commits its effect and success together, and answers its rows', async () => {
+    let answer: unknown
+    const { ear } = await runOnce(async (id, ctx) => {
+      answer = await ctx.tx(sql`with done as (update things set state = 'done' where id = ${id})
+        insert into effects values (${id}, 'once') returning what`)
+      expect(await world.query(`select * from regrow.ledger`)).toEqual([])
+    })
+    expect(answer).toEqual({ rows: [{ what: 'once' }] })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    expect(await effects()).toEqual(['once'])
+  })
+
+  test.each([
+    ['text and values', (id: string) => ({ text: `update things set state = 'done' where id = $1`, values: [id] })],
+    [
+      'a query of Drizzle',
+      (id: string) => ({ toSQL: () => ({ sql: `update things set state = 'done' where id = $1`, params: [id] }) }),
+    ],
+    [
+      'a query of Kysely',
+      (id: string) => ({
+        compile: () => ({ sql: `update things set state = 'done' where id = $1`, parameters: [id] }),
+      }),
+    ],
+  ])('takes %s', async (_, statement) => {
+    const { ear } = await runOnce((id, ctx) => ctx.tx(statement(id)))
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    expect(await world.query(`select state from things`)).toEqual([{ state: 'done' }])
+  })
+
+  test('of a statement that fails is the failure of the run', async () => {
+    const { ear } = await runOnce((id, ctx) => ctx.tx(sql`insert into effects values (${id}, (1 / 0)::text)`))
+    expect(ear.of('job.settled')).toMatchObject([
+      { state: 'retrying', error: expect.stringContaining('division by zero') },
+    ])
+    expect(await effects()).toEqual([])
+  })
+
+  test.each([[null], [7], ['update things'], [{}], [sql` `]])('says what it takes when it gets %j', async (given) => {
+    let thrown: unknown
+    await runOnce(async (id, ctx) => {
+      thrown = await ctx.tx(given as never).catch((error: unknown) => error)
+      await finish(ctx, id)
+    })
+    expect(thrown).toMatchObject({ code: 'bad_statement', hint: expect.stringContaining('sql`update …`') })
+  })
+
   test('a second one throws; the run stays the success that the first one made it', async () => {
     let second: unknown
     const { ear } = await runOnce(async (id, ctx) => {

@@ -9,6 +9,7 @@ import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, q
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
 import { isDirect, prepared } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
+import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
@@ -68,7 +69,7 @@ export async function openDatabase(
           connectionTimeoutMillis: 10_000,
         }) as unknown as LoneClient,
     ),
-    transaction: bounded(pools.handlers, max, { named: true }),
+    ...bounded(pools.handlers, max, { named: true }),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -104,7 +105,7 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
       ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
       queue,
       listen: listenerBeside(limit.clock, pool),
-      transaction: bounded(pool, size - 1),
+      ...bounded(pool, size - 1),
       connections: connectionFacts('pool', size, pool),
       close,
     }
@@ -149,10 +150,17 @@ const connectionFacts =
   }
 
 /** At most `most` transactions at a time; the others wait in line. */
-function bounded(pool: PgPool, most: number, terms: TransactionTerms = {}): SqlDatabase<PgClient>['transaction'] {
-  if (most <= 1) return oneTransaction(pool, (fn) => transaction(pool, fn, terms))
+function bounded(
+  pool: PgPool,
+  most: number,
+  terms: TransactionTerms = {},
+): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
+  if (most <= 1) return { transaction: oneTransaction(pool, (fn) => transaction(pool, fn, terms)) }
   const gate = limited(most)
-  return (fn) => gate(() => transaction(pool, fn, terms))
+  return {
+    transaction: (fn) => gate(() => transaction(pool, fn, terms)),
+    together: (statements, last) => gate(() => together(pool, statements, last, terms)),
+  }
 }
 
 /** Transactions that end after the limit. */

@@ -6,10 +6,12 @@ import type { PgClient } from './client.ts'
 /** The part of pg's connection that is used here. Everything before `sync` is one unit: after an error nothing is executed. */
 export interface PgConnection {
   parse(query: { text: string; name?: string }): void
-  bind(config: { statement?: string; values?: readonly (string | null)[] }): void
+  bind(config: { statement?: string; values?: readonly unknown[] }): void
+  describe(what: { type: 'P'; name: string }): void
   execute(config: object): void
   close(statement: { type: 'S'; name: string }): void
   sync(): void
+  sendCopyFail(why: string): void
   /** Texts of the statements that have a name, as pg keeps them. */
   readonly parsedStatements?: Readonly<Record<string, string | undefined>>
   readonly submittedNamedStatements?: Readonly<Record<string, string | undefined>>
@@ -36,6 +38,22 @@ const commit = 'regrow_commit'
 /** Names that are known to be prepared on a connection. */
 const prepared = new WeakMap<PgClient, Set<string>>()
 
+/** What goes before the last statement, in the same unit. */
+export interface Before {
+  send(connection: PgConnection): void
+  /** Who hears the answers to the statement that many before it have completed; nobody: it has none that matter. */
+  hearer(completed: number): PgHearer | undefined
+}
+
+/** The part of pg's Query that hears what a statement answers. */
+export interface PgHearer {
+  handleRowDescription(message: unknown): void
+  handleDataRow(message: { readonly fields: readonly string[] }): void
+  handleCommandComplete(message: unknown, connection: PgConnection): void
+}
+
+const nothingBefore: Before = { send: () => {}, hearer: () => undefined }
+
 /**
  * Sends both, and resolves when the COMMIT was answered. With a name the statement is planned once per connection: by index,
  * since it looks for keys, and what is planned now may be used when the table is larger.
@@ -45,11 +63,13 @@ export function lastStatement(
   text: string,
   params: readonly unknown[],
   name?: string,
+  before: Before = nothingBefore,
 ): Promise<{ rows: Row[] }> {
   const values = params.map((value) => (value === null ? null : String(value)))
   const isPrepared = (name: string) => prepared.get(client)?.has(name) === true
   return new Promise((resolve, reject) => {
     let failed: unknown
+    let completed = 0
     const submittable = {
       submit(connection: PgConnection) {
         const execute = (text: string, name?: string, values?: readonly (string | null)[]) => {
@@ -64,6 +84,7 @@ export function lastStatement(
         }
         connection.stream?.cork?.()
         try {
+          before.send(connection)
           if (name !== undefined) execute('set local enable_seqscan = off', byIndex)
           execute(text, name, values)
           execute('commit', name === undefined ? undefined : commit)
@@ -72,12 +93,20 @@ export function lastStatement(
           connection.stream?.uncork?.()
         }
       },
-      // Its rows tell nothing: a statement that must stop the COMMIT fails.
-      handleRowDescription() {},
-      handleDataRow() {},
+      // Rows of the last one tell nothing: a statement that must stop the COMMIT fails.
+      handleRowDescription: (message: unknown) => before.hearer(completed)?.handleRowDescription(message),
+      handleDataRow: (message: { readonly fields: readonly string[] }) =>
+        before.hearer(completed)?.handleDataRow(message),
       handlePortalSuspended() {},
-      handleCommandComplete() {},
-      handleEmptyQuery() {},
+      handleCommandComplete(message: unknown, connection: PgConnection) {
+        before.hearer(completed++)?.handleCommandComplete(message, connection)
+      },
+      handleEmptyQuery() {
+        completed++
+      },
+      handleCopyInResponse: (connection: PgConnection) =>
+        connection.sendCopyFail('COPY has no place in ctx.tx(statement)'),
+      handleCopyData() {},
       handleError(error: unknown) {
         failed ??= error
         prepared.delete(client)

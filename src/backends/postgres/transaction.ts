@@ -174,8 +174,13 @@ const serverLateMs = 50
 const isAwaited = (args: readonly unknown[]) =>
   !args.some((arg) => typeof arg === 'function' || typeof (arg as { submit?: unknown } | null)?.submit === 'function')
 
+/** Throws for a statement that would begin or end the transaction that it is meant for. */
+export function assertNotControl(text: string): void {
+  if (endsTransaction.test(text)) throw notYours(text)
+}
+
 /** True when the connection can be used again. Behind a limit a server that does not answer is not waited for. */
-async function rolledBack(client: PgClient, limit: Limit | undefined): Promise<boolean> {
+export async function rolledBack(client: PgClient, limit?: Limit): Promise<boolean> {
   const answered = client.query('rollback').then(
     () => true,
     () => false,
@@ -201,7 +206,7 @@ function assertCommitted({ command }: { command?: string | undefined }): void {
 }
 
 /** No fault of who asked: a run that ends with this is not counted. */
-const away = (cause: unknown) =>
+export const away = (cause: unknown) =>
   new RegrowError(
     'store_away',
     'The connection to the store could not be made, or broke; nothing is known to be committed',

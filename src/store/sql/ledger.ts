@@ -1,7 +1,8 @@
 // The ledger in SQL: one statement per verb, a hundred keys each.
 import { messageOf } from '../../base/errors.ts'
-import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
-import type { Claim, Ledger, TakeAnswer } from '../ledger.ts'
+import type { SqlQuery } from '../../job/pending.ts'
+import { type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../executor.ts'
+import type { Claim, Ledger, SettleRow, TakeAnswer } from '../ledger.ts'
 import { numberArray, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
@@ -53,17 +54,18 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     },
     async settle(holder, rows, tx) {
       // The common cases, and short: of a success there is nothing to write but that it is over.
-      const done = rows.every(({ state }) => state === 'done')
-      if (done && rows.every(({ finish }) => !finish))
-        return tx?.last
-          ? settleLast(texts(), holder, rows, tx.last)
-          : settleDone(tx ?? db, texts().settleDone, holder, rows)
-      if (done && rows.every(({ finish }) => finish === 'intent'))
-        return settleDone(tx ?? db, texts().settleFinished, holder, rows)
+      const ends = endsOf(rows)
+      if (ends !== 'others' && tx?.last) return settleLast(texts(), holder, rows, tx.last)
+      if (ends === 'rows') return settleDone(tx ?? db, texts().settleDone, holder, rows)
+      if (ends === 'intents') return settleDone(tx ?? db, texts().settleFinished, holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
     },
+    ...(db.together && {
+      settleWith: (holder, rows, effects) =>
+        db.together?.(effects, settleAll(texts(), holder, rows)) as Promise<Together>,
+    }),
     async fence(holder, claims, tx) {
       const { rows } = await tx.query(texts().fence, [holder, JSON.stringify(claims)])
       return new Set(rows.map((row) => Number(row.take)))
@@ -95,18 +97,36 @@ async function settleDone(db: SqlExecutor, text: string, holder: string, rows: r
   return takesOf(answer.rows[0]?.takes)
 }
 
+/** What all of these successes leave behind: nothing of regrow's, their intents, or something that takes the long statement. */
+function endsOf(rows: readonly SettleRow[]): 'rows' | 'intents' | 'others' {
+  if (!rows.every(({ state }) => state === 'done')) return 'others'
+  if (rows.every(({ finish }) => !finish)) return 'rows'
+  return rows.every(({ finish }) => finish === 'intent') ? 'intents' : 'others'
+}
+
 /** All of them or none: the statement itself fails when one is not held, so its transaction cannot commit (S4). */
-async function settleLast(texts: Statements, holder: string, rows: readonly Claim[], last: SqlExecutor['query']) {
+async function settleLast(texts: Statements, holder: string, rows: readonly SettleRow[], last: SqlExecutor['query']) {
   const [first] = rows
   try {
-    if (first && rows.length === 1) await last(texts.settleOne, [holder, first.job, first.key, first.take])
-    else await last(texts.settleAll, [holder, ...arraysOf(rows), rows.length])
+    if (first && rows.length === 1 && !first.finish)
+      await last(texts.settleOne, [holder, first.job, first.key, first.take])
+    else {
+      const { text, values } = settleAll(texts, holder, rows)
+      await last(text, values)
+    }
     return new Set(rows.map(({ take }) => take))
   } catch (error) {
-    if (/lease lost: \d/.test(messageOf(error))) return new Set<number>()
+    if (isLeaseLost(error)) return new Set<number>()
     throw error
   }
 }
+
+const settleAll = (texts: Statements, holder: string, rows: readonly SettleRow[]): SqlQuery => ({
+  text: texts.settleAll,
+  values: [holder, ...arraysOf(rows), rows.length, rows[0]?.finish === 'intent'],
+})
+
+const isLeaseLost = (error: unknown) => /lease lost: \d/.test(messageOf(error))
 
 const arraysOf = (rows: readonly Claim[]) => [
   textArray(rows.map(({ job }) => job)),

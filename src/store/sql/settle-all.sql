@@ -1,7 +1,8 @@
 -- Settle of successes in a handler's transaction: all of them, or an error (S4). As settle-done.sql, and like settle-one.sql it
 -- lets the COMMIT follow at once.
--- $1 holder · $2 jobs · $3 keys · $4 takes, arrays of the same length as text · $5 how many they are
--- Index: ledger_pkey, one probe per key in key order (M30); locked rows are deleted by where they stand.
+-- $1 holder · $2 jobs · $3 keys · $4 takes, arrays of the same length as text · $5 how many they are · $6 true: keys are the ids
+--   of intents, which go, too
+-- Index: ledger_pkey, one probe per key in key order (M30), and intents_pkey; locked rows are deleted by where they stand.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
 with held as materialized (
   select h.place from (
@@ -15,6 +16,9 @@ with held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning 1
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.key
+),
+finished as (
+  delete from regrow.intents n where n.id = any (array(select case when $6::boolean then key::uuid end from done))
 )
 select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::int end as held from done

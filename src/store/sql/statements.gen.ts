@@ -966,7 +966,10 @@ select lane, key, (extract(epoch from slot) * 1000)::float8 as slot_ms from put`
   ) h
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning 1
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.key
+),
+finished as (
+  delete from regrow.intents n where n.id = any (array(select case when $6::boolean then key::uuid end from done))
 )
 select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::int end as held from done`,
   settleDone: `with held as materialized (

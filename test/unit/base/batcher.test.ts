@@ -62,3 +62,35 @@ test('what was added together is not parted: too much for a batch goes alone', a
   await Promise.all([[1, 2], [3, 4], [5, 6, 7, 8], [9]].map((items) => batcher.add(items)))
   expect(sent).toEqual([[1, 2], [3, 4], [5, 6, 7, 8], [9]])
 })
+
+test('as many batches are away at a time as it was told, and its size may change', async () => {
+  const sent: number[][] = []
+  let [away, most, size] = [0, 0, 1]
+  const batcher = new Batcher<number, number>(
+    systemClock,
+    () => size,
+    async (items) => {
+      most = Math.max(most, ++away)
+      sent.push([...items])
+      size = 3
+      await systemClock.gather()
+      away--
+      return items
+    },
+    { abreast: 2 },
+  )
+  expect(await Promise.all([1, 2, 3, 4, 5, 6, 7].map((item) => batcher.add([item])))).toEqual([
+    [1],
+    [2],
+    [3],
+    [4],
+    [5],
+    [6],
+    [7],
+  ])
+  expect(most).toBe(2)
+  expect(sent.flat().sort()).toEqual([1, 2, 3, 4, 5, 6, 7])
+  expect(Math.max(...sent.map(({ length }) => length))).toBe(3)
+  // Nobody is left who waits for others: the next one goes out by itself.
+  expect(await batcher.add([8])).toEqual([8])
+})
