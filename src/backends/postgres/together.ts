@@ -9,7 +9,7 @@ import { isStraight, isUnprepared, nameOf } from './prepared.ts'
 import { assertNotControl, away, rolledBack, type TransactionTerms, transaction } from './transaction.ts'
 
 /** Nobody's effect waits longer for another one's: a unit in which a statement meets a lock, or is slow, is given up. */
-const limits = `select set_config('lock_timeout', '1s', true), set_config('statement_timeout', '5s', true)`
+const limit = `set local statement_timeout = '1s'`
 
 /** Since BEGIN: who reads this later than it was told has waited for other things. */
 const elapsed = `select extract(epoch from clock_timestamp() - now()) * 1000`
@@ -50,7 +50,7 @@ export async function together(
 /** A client that speaks for itself alone gets them one after the other. */
 function oneByOne(client: PgClient, statements: readonly Statement[], last: SqlQuery): Promise<Together> {
   return transaction({ connect: async () => client }, async (tx, own) => {
-    await tx.query(limits)
+    await tx.query(limit)
     const answers: { rows: Row[] }[] = []
     for (const { text, values } of statements) answers.push({ rows: (await own.query(text, [...values])).rows })
     const [watched] = (await tx.query(`${elapsed} as ms`)).rows
@@ -88,8 +88,8 @@ function unitOf(Query: QueryClass, text: string, values: readonly unknown[]): Un
   return { text, values: read, query }
 }
 
-/** BEGIN and the limits come before the first of them. */
-const own = ['begin', limits]
+/** BEGIN and the limit come before the first of them. */
+const own = ['begin', limit]
 
 /** Hears how long it took. */
 class Watch implements PgHearer {
