@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/store.ts'
 import { cast } from './cast.ts'
 import type { Kernel } from './kernel.ts'
 import { beginningMs } from './sim-process.ts'
+import { acted } from './store/app-tx.ts'
 import type { AppRow, AppTx, Change } from './store/database.ts'
 import type { IntentRow, LedgerRow, PauseRow, ScheduleRow, SlotRow, SweepRow, WorkerRow } from './store/schema.ts'
 import { slotId } from './store/schema.ts'
@@ -171,7 +172,9 @@ export class PgliteTruth implements Truth {
       transaction: (fn) =>
         this.#run('transaction', () =>
           real.transaction((tx, own) => {
-            const lent = Object.assign(statements(own.query.bind(own)), { [session]: tx })
+            const rows = statements(own.query.bind(own))
+            const query = (_: string, values?: readonly unknown[]) => acted(rows, values)
+            const lent = Object.assign(rows, { [session]: tx, query })
             return fn(lent as never, lent)
           }),
         ),

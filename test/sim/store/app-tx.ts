@@ -17,9 +17,17 @@ export interface AppTx {
   remove(table: string, id: string): Promise<void>
 }
 
-/** A transaction as `enqueue(…, { tx })` wants it by its type; the model understands no SQL. */
-export interface SessionTx extends AppTx {
-  query(text: string): Promise<{ rows: Row[] }>
+/** A transaction as `enqueue(…, { tx })` and a statement of `ctx.tx` want it; the model understands no SQL. */
+interface SessionTx extends AppTx {
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: Row[] }>
+}
+
+/** Executes a statement: its only value is what it does, called where the rows are. */
+export async function acted(tx: AppTx, [act]: readonly unknown[] = []): Promise<{ rows: Row[] }> {
+  if (typeof act !== 'function')
+    throw new TypeError('The simulated database understands no SQL: use get, put and remove')
+  await (act as (tx: AppTx) => Promise<void>)(tx)
+  return { rows: [] }
 }
 
 const session = Symbol('session')
@@ -64,9 +72,9 @@ export function ownStatements({ engine }: Schema, tables: (name: string) => Tabl
 
 /** Statements of one transaction. */
 export function transactionOf({ engine }: Schema, of: Session, tables: (name: string) => Table<AppRow>): SessionTx {
-  const within: AppTx = statements(tables, (_, work) => engine.within(of, work))
-  const query = async () => {
-    throw new TypeError('The simulated database understands no SQL: use get, put and remove')
-  }
-  return Object.assign(within, { [session]: of, query })
+  const within = statements(tables, (_, work) => engine.within(of, work))
+  return Object.assign(within, {
+    [session]: of,
+    query: (_: string, values?: readonly unknown[]) => acted(within, values),
+  })
 }

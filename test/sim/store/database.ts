@@ -5,7 +5,7 @@ import type { Examiner } from '../../../src/store/examiner.ts'
 import type { SqlExecutor } from '../../../src/store/executor.ts'
 import { newestSchema } from '../../../src/store/sql/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type AppRow, type AppTx, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
+import { type AppRow, type AppTx, acted, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
 import { simAudits } from './audits.ts'
 import type { Change } from './engine.ts'
 import { simInspector } from './inspector.ts'
@@ -53,7 +53,16 @@ export class SimDatabase {
     const schema = this.#schema
     const ledger = simLedger(schema)
     return {
-      ledger,
+      ledger: {
+        ...ledger,
+        settleWith: (holder, rows, effects) =>
+          this.#transaction(async (tx, own) => {
+            for (const { values } of effects) await acted(own, values)
+            const held = await ledger.settle(holder, rows, tx)
+            if (held.size < rows.length) throw new Error(`lease lost: ${held.size}`)
+            return { answers: rows.map(() => ({ rows: [] })), tookMs: rows.length / 10 }
+          }),
+      },
       workers: simWorkers(schema),
       sweeps: simSweeps(schema),
       marks: simMarks(schema),
