@@ -24,6 +24,8 @@ export interface Stage {
 }
 
 const slowMs = 2_500
+/** Statements leave at multiples of this. */
+const togetherMs = 400
 
 /** The part of a context that handlers of one key and of many have in common here. */
 interface Acting {
@@ -71,7 +73,7 @@ async function act(stage: Stage, process: SimProcess, part: Part, keys: readonly
       if (await begin(stage, process, part, key, ctx)) left.push({ key, generation })
     }
     if (left.length === 0) return
-    if (part.transacts) await transact(stage, part, left, ctx)
+    if (part.transacts) await transact(stage, process, part, left, ctx)
     else for (const { key, generation } of left) await stage.finishOutside(process, part, key, generation)
   } finally {
     for (const key of keys) stage.oracle.ended(process, part.name, key)
@@ -79,12 +81,31 @@ async function act(stage: Stage, process: SimProcess, part: Part, keys: readonly
 }
 
 /** As a function, or as a statement that others may share a transaction with: keys and their generations take turns. */
-async function transact(stage: Stage, part: Part, left: readonly Reading[], ctx: Acting): Promise<unknown> {
+async function transact(
+  stage: Stage,
+  process: SimProcess,
+  part: Part,
+  left: readonly Reading[],
+  ctx: Acting,
+): Promise<unknown> {
   const work = (tx: AppTx) => finish(stage, part, left, tx)
   const [first] = left as [Reading]
-  return (first.key.charCodeAt(first.key.length - 1) + first.generation) % 2 === 0
-    ? ctx.tx({ text: 'finish', values: [work] })
-    : ctx.tx(work)
+  if ((first.key.charCodeAt(first.key.length - 1) + first.generation) % 4 === 0) return ctx.tx(work)
+  await nextMoment(process)
+  return ctx.tx({ text: 'finish', values: [work] })
+}
+
+const moments = new WeakMap<SimProcess, { readonly at: number; readonly come: Promise<void> }>()
+
+/** In life many runs end in the same moment; in virtual time hardly two would. One wait for all of a process. */
+function nextMoment(process: SimProcess): Promise<void> {
+  const { clock } = process
+  const at = Math.floor(clock.now() / togetherMs) + 1
+  const known = moments.get(process)
+  if (known?.at === at) return known.come
+  const come = clock.sleep(at * togetherMs - clock.now())
+  moments.set(process, { at, come })
+  return come
 }
 
 /** True when the key's effect is still to be written. */

@@ -107,6 +107,14 @@ export const scenarios: readonly Scenario[] = [
     writes(300, render, 4, 'ok'),
     writes(300, render, 5, 'fails twice'),
   ]),
+  scenario(
+    'runs that end in the same moment share a transaction',
+    [ship],
+    4_000,
+    4,
+    [2, 3, 4, 6].map((n) => writes(300, ship, n, 'ok')),
+    { fates, plan: { ...rarely, concurrency: 4 } },
+  ),
   scenario('a composite key says when it runs', [bill], 5_000, 1, [writes(300, bill, 1, 'ok', { inMs: 2_500 })], {
     fates,
   }),
