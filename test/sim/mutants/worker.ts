@@ -1,5 +1,5 @@
-// Mutants of the upper arrow: take, check, run and settle. The simulator finds them.
-import { type Mutant, mutant, sim, test } from './mutant.ts'
+// Mutants of the upper arrow: take, check, run and settle. The simulator finds most of them.
+import { type Mutant, mutant, race, sim, test } from './mutant.ts'
 
 const worker = (file: string) => `src/worker/${file}.ts`
 
@@ -239,7 +239,7 @@ export const ofTheWorker: readonly Mutant[] = [
     worker('effects'),
     '      this.#breakUp()\n      return each',
     '      return effects.map(() => ({ rows: [] }))',
-    sim,
+    race('together'),
   ),
   mutant(
     'shared-in-any-order',
