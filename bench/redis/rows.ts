@@ -8,7 +8,7 @@ const sizes = {
   regrow: {
     none: { concurrency: 2_000 },
     many: { concurrency: 10, batch: 500 },
-    one: { concurrency: 200, pool: 20 },
+    one: { concurrency: 500 },
   },
   bullmq: {
     bulk: { chunk: 1_000, abreast: 4 },
@@ -100,7 +100,7 @@ function drainClaim({ many, one }: { many: number; one: number }): Scene {
     {
       ...shared,
       id: 'redis.drain.claim',
-      title: 'drain, each handler marks its row through ctx.tx',
+      title: 'drain, each handler marks its row by a statement of ctx.tx',
       mark: 1.3,
       jobs: one,
       regrow: perSecond({ ...each, settings: sizes.regrow.one }),

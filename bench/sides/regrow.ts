@@ -117,12 +117,12 @@ async function fill(): Promise<void> {
 }
 
 /**
- * In Postgres the worker is woken by a notification, so who enqueues is another app there, as it is another process in life:
- * within one app nobody would have to be notified.
+ * Who enqueues is another app, as it is another process in life: within one app hints are handed to an idle worker, and nobody would
+ * have to be woken.
  */
 async function pickup(): Promise<Figures> {
   const { app, row } = declare()
-  const sender = task.redis ? { app, row } : declare()
+  const sender = declare()
   let started: (at: number) => void = () => {}
   const handler = row.handle((id, ctx) => {
     started(performance.now())
