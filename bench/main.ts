@@ -3,7 +3,7 @@
 // `-- redis` compares the Redis queue with BullMQ, `-- postgres` the Postgres queue with pg-boss and graphile-worker;
 // `-- schedules` prints what an audit of schedules costs.
 import { startPostgres } from '../scripts/services/index.mjs'
-import { type DrainResult, drain } from './drain.ts'
+import { type DrainResult, drain, kinds } from './drain.ts'
 import { postgresBench } from './postgres/main.ts'
 import { redisBench } from './redis/main.ts'
 import { schedulesBench } from './schedules/main.ts'
@@ -28,13 +28,13 @@ async function drains(): Promise<void> {
   const jobs = flag('jobs', 50_000)
   const concurrency = flag('concurrency', 100)
   const results: DrainResult[] = []
-  for (const kind of ['intents', 'rows.many', 'rows.one'] as const) {
+  for (const kind of kinds) {
     const url = await server.createDatabase(`bench_${kind.replace('.', '_')}`)
-    const result = await drain(url, kind, kind === 'rows.one' ? Math.ceil(jobs / 5) : jobs, concurrency)
+    const result = await drain(url, kind, kind === 'rows.function' ? Math.ceil(jobs / 5) : jobs, concurrency)
     results.push(result)
     if (!json)
       console.log(
-        `${result.id.padEnd(10)} ${count(result.perSecond)} jobs/s  (${count(result.jobs)} in ${result.seconds.toFixed(2)} s, ${result.statementsPerJob.toFixed(3)} transactions per job)`,
+        `${result.id.padEnd(15)} ${count(result.perSecond)} jobs/s  (${count(result.jobs)} in ${result.seconds.toFixed(2)} s, ${result.statementsPerJob.toFixed(3)} transactions per job)`,
       )
   }
   if (json) console.log(JSON.stringify({ node: process.version, concurrency, results }))
