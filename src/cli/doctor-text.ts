@@ -8,14 +8,18 @@ const usualWidth = 100
 
 /** Everything that was found, and the costs. */
 export function doctorText(report: DoctorReport, from: string, color: Output['color'], width = usualWidth): string {
-  const { findings, jobs, healthy } = report
+  const { findings, jobs, healthy, stopped } = report
   const of = (level: DoctorFinding['level']) => findings.filter((each) => each.level === level).length
   const counts = [
     ...(of('bad') > 0 ? [color.red(`${of('bad')} bad`)] : []),
     ...(of('warn') > 0 ? [color.yellow(`${of('warn')} worth a change`)] : []),
     ...(of('note') > 0 ? [`${of('note')} good to know`] : []),
   ]
-  const verdict = healthy ? color.green('healthy') : color.red('unhealthy')
+  const verdict = stopped
+    ? color.yellow('stopped before the end')
+    : healthy
+      ? color.green('healthy')
+      : color.red('unhealthy')
   const head = `${verdict}: ${counts.join(', ') || 'nothing to tell'} (${from}, ${queries(jobs.length)})`
   const measured = jobs.filter(({ page }) => page !== null)
   return [

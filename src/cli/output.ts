@@ -57,7 +57,7 @@ export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
 ): string {
-  const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)))
+  const widths = headings.map((heading, i) => widest(heading, rows, (row) => row[i] ?? ''))
   const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => /^[\d.,+~?–-]*$/.test(row[i] ?? '')))
   const line = (cells: readonly string[]) =>
     cells
@@ -66,6 +66,10 @@ export function table(
       .trimEnd()
   return [color.dim(line(headings)), ...rows.map(line)].join('\n')
 }
+
+/** Not Math.max of all: a hundred thousand arguments are more than a call takes. */
+const widest = <T>(heading: string, rows: readonly T[], cell: (row: T) => string) =>
+  rows.reduce((most, row) => Math.max(most, cell(row).length), heading.length)
 
 /** A column of a table that has to fit. */
 export interface Column {
@@ -77,7 +81,7 @@ export interface Column {
 
 /** A table of those columns that fit into `width`; one whose cells are all `–` is left out, too. */
 export function fittedTable(color: Output['color'], columns: readonly Column[], width: number): string {
-  const widthOf = ({ heading, cells }: Column) => Math.max(heading.length, ...cells.map(({ length }) => length)) + 2
+  const widthOf = ({ heading, cells }: Column) => widest(heading, cells, (cell) => cell) + 2
   let shown = columns.filter(({ rank = 0, cells }) => rank === 0 || cells.some((cell) => cell !== '–'))
   while (shown.reduce((sum, column) => sum + widthOf(column), -2) > width) {
     const worst = Math.max(...shown.map(({ rank = 0 }) => rank))

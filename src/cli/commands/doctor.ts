@@ -59,5 +59,5 @@ const listOf = (text: string | undefined) =>
 
 function without(report: DoctorReport, codes: readonly string[]): DoctorReport {
   const findings = report.findings.filter(({ code }) => !codes.includes(code))
-  return { ...report, findings, healthy: findings.every(({ level }) => level !== 'bad') }
+  return { ...report, findings, healthy: !report.stopped && findings.every(({ level }) => level !== 'bad') }
 }

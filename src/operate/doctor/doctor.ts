@@ -11,6 +11,7 @@ import type { Examiner, StoreFacts } from '../../store/examiner.ts'
 import type { Source } from '../../store/source.ts'
 import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
 import type { Health } from '../health.ts'
+import { distinct } from './distinct.ts'
 import type { DoctorFinding } from './finding.ts'
 import { ofDeclarations, ofHealth, ofStrays } from './fleet-findings.ts'
 import { ofReads, ofRefusal, sentences } from './job-findings.ts'
@@ -28,8 +29,10 @@ export interface DoctorOptions extends LongOptions {
 export interface DoctorReport {
   /** The store's time; null: its tables are too old, or not there. */
   readonly at: Date | null
-  /** No finding is `bad`. */
+  /** Everything was examined, and no finding is `bad`. */
   readonly healthy: boolean
+  /** The signal ended it: what was not examined is not told. */
+  readonly stopped: boolean
   /** The bad first, then what is worth a change, then what is good to know. */
   readonly findings: readonly DoctorFinding[]
   /** What the pending query of each job costs. */
@@ -105,7 +108,9 @@ export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): P
   const levels = ['bad', 'warn', 'note'] as const
   const findings = levels.flatMap((level) => told.filter((each) => each.level === level))
   const at = readable ? new Date(await ports.store.examiner.time()) : null
-  return { at, healthy: findings.every(({ level }) => level !== 'bad'), findings, jobs: visit.costs }
+  const stopped = options.signal?.aborted === true
+  const healthy = !stopped && findings.every(({ level }) => level !== 'bad')
+  return { at, healthy, stopped, findings: distinct(findings), jobs: visit.costs }
 }
 
 async function examined({ what, run }: Examination, visit: Visit): Promise<readonly DoctorFinding[]> {

@@ -143,7 +143,7 @@ async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shap
       'Write it without OVER (…), or give { page, isPending }.',
     )
   const outputs = plan.Output ?? []
-  const expression = outputs.find((output) => !/^("[^"]+"|[\w$]+)(\.("[^"]+"|[\w$]+)){0,2}$/.test(output))
+  const expression = outputs.find((output) => !/^("(?:[^"]|"")+"|[\w$]+)(\.("(?:[^"]|"")+"|[\w$]+)){0,2}$/.test(output))
   if (expression)
     throw refusal(
       job,

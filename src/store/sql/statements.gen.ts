@@ -357,7 +357,8 @@ order by w.started_at, w.id`,
   examineTables: `select n.nspname as schema, c.relname as name, rn.nspname as root_schema, r.relname as root_name, r.relkind = 'p' as partitioned,
   r.relkind in ('r', 'p', 'm') as indexable,
   (case when c.reltuples >= 0 then c.reltuples else pg_relation_size(c.oid) / 100 end)::float8 as rows,
-  exists (select 1 from pg_catalog.pg_statistic s where s.starelid = c.oid) as analyzed,
+  exists (select 1 from pg_catalog.pg_stats s where s.schemaname = n.nspname and s.tablename = c.relname)
+    or coalesce(pg_stat_get_last_analyze_time(c.oid), pg_stat_get_last_autoanalyze_time(c.oid)) is not null as analyzed,
   (
     select json_object_agg(a.attname, format_type(a.atttypid, null)) from pg_catalog.pg_attribute a
     where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
