@@ -10,8 +10,11 @@ export interface StoreFacts {
   readonly serverVersion: number
   readonly replica: boolean
   readonly readOnly: boolean
-  /** Version of regrow's schema: found (0: there is none), what this code brings it to, and the oldest it works on. */
-  readonly schema: { readonly found: number; readonly newest: number; readonly oldest: number }
+  /**
+   * Version of regrow's schema: found (0: there is none; `hidden`: this user may not read it; `unknown`: it is no version), what this
+   * code brings it to, and the oldest it works on.
+   */
+  readonly schema: { readonly found: number | 'hidden' | 'unknown'; readonly newest: number; readonly oldest: number }
   /** Connections of clients that are open now, and how many the server allows. */
   readonly sessions: { readonly open: number; readonly most: number }
   /** Rights on regrow's tables that this user lacks and a worker needs, as `insert on ledger`. */

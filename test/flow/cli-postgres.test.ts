@@ -311,7 +311,13 @@ describe('quarantine', () => {
       code: 2,
       stderr: expect.stringContaining('Did you mean "thing.make"?'),
     })
-    const { released } = await on.project.json<{ released: string[] }>(['quarantine', 'release', 'thing.make', '--all'])
+    const { released } = await on.project.json<{ released: string[] }>([
+      'quarantine',
+      'release',
+      'thing.make',
+      '--all',
+      '--yes',
+    ])
     expect(released).toHaveLength(7)
     expect((await on.client.query('select 1 from regrow.ledger')).rows).toEqual([])
   })

@@ -6,6 +6,7 @@ import { startRedis } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { redis } from '../../src/backends/redis/index.ts'
 import { type App, type AppOptions, type DoctorFinding, type DoctorReport, regrow, sql } from '../../src/index.ts'
+import { newestSchema } from '../../src/store/sql/schema.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase
@@ -373,4 +374,70 @@ test('what cannot be examined is a finding of its own, and not the end of the ot
   } finally {
     await client.query('alter table regrow.elsewhere rename to sweeps')
   }
+})
+
+describe('as an ordinary role:', () => {
+  const asRole = (role: string) => database.url.replace('postgres@', `${role}@`)
+  const roles = ['doctor_reader', 'doctor_nobody']
+  beforeAll(async () => {
+    await client.query(`
+      create role doctor_reader login; create role doctor_nobody login;
+      grant usage on schema regrow to doctor_reader;
+      grant select, insert, update, delete on all tables in schema regrow to doctor_reader;
+      grant select on things to doctor_reader`)
+  })
+  afterAll(async () => {
+    await client.query(`drop owned by ${roles.join(', ')}; drop role ${roles.join(', ')}`)
+  })
+
+  test('pending queries are explained, and statistics looked for, without rights of a superuser', async () => {
+    await client.query(`insert into things select n::text, 'done' from generate_series(1, 60000) n; analyze things`)
+    const report = await thingApp({ store: postgres(asRole('doctor_reader')) }).doctor()
+    expect(report.jobs).toMatchObject([{ job: 'thing.make', page: { rowsRead: expect.any(Number) } }])
+    expect(found(report)).toEqual(['warn index_missing'])
+  })
+
+  test('one that may not read regrow’s tables is told which rights it lacks, and how to get them', async () => {
+    const report = await thingApp({ store: postgres(asRole('doctor_nobody')) }).doctor()
+    expect(found(report)).toEqual(['bad rights_missing'])
+    expect(only(report, 'rights_missing').fix).toContain('grant usage on schema regrow to "doctor_nobody"')
+  })
+})
+
+test('a version that is none is told; nobody migrates over it', async () => {
+  await client.query(`update regrow.meta set value = 'abc' where name = 'schema'`)
+  try {
+    const app = thingApp()
+    expect(found(await app.doctor())).toEqual(['bad schema_unknown'])
+    await expect(app.migrate()).rejects.toMatchObject({ code: 'schema_unknown' })
+  } finally {
+    await client.query(`update regrow.meta set value = $1 where name = 'schema'`, [String(newestSchema)])
+  }
+})
+
+test('a job that no worker ever had is told while others live and rows wait for it', async () => {
+  await client.query(`insert into things values ('a', 'pending')`)
+  const app = thingApp()
+  expect(found(await app.doctor())).toEqual([])
+  await client.query(`insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
+    values ('w', 'h', 7, '{"other.job": "x"}', now(), now())`)
+  const report = await app.doctor()
+  expect(only(report, 'no_handler')).toMatchObject({ level: 'warn', job: 'thing.make' })
+  expect(only(report, 'no_handler').message).toContain('1 or more row waits')
+})
+
+test('one that is stopped says so, and is not healthy', async () => {
+  const over = new AbortController()
+  const app = thingApp()
+  app.job('second', { pending: sql`select id from things where state = 'second'`, run() {} })
+  const report = await app.doctor({ signal: over.signal, onProgress: () => over.abort() })
+  expect(report).toMatchObject({ stopped: true, healthy: false })
+  expect(report.jobs).toHaveLength(1)
+})
+
+test('a key column and a table with quotes in their names are no expressions', async () => {
+  await client.query(`create table "My ""Table" ("i""d" int primary key, st text)`)
+  const app = made()
+  app.job('quoted', { key: 'int', pending: sql`select "i""d" from "My ""Table" where st = 'x'`, run() {} })
+  expect(found(await app.doctor())).toEqual([])
 })

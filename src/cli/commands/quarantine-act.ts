@@ -12,7 +12,7 @@ const args = {
   job: { type: 'string', valueHint: 'name', description: 'The job, in place of the first word' },
   all: { type: 'boolean', description: 'Every quarantined key of the job' },
   ...filterArgs,
-  yes: { type: 'boolean', description: 'Yes, all that the filter finds: asked for at a terminal, needed elsewhere' },
+  yes: { type: 'boolean', description: 'Yes, all that is found: asked for at a terminal, needed elsewhere' },
   ...where,
 } as const
 
@@ -25,7 +25,7 @@ export const release = command({
   rest: 'job key',
   examples: [
     ['regrow quarantine release database.create 42 43', ''],
-    ['regrow quarantine release email.welcome --all', 'when the cause is mended'],
+    ['regrow quarantine release email.welcome --all --yes', 'when the cause is mended'],
     ["regrow quarantine release --error 'connection refused' --since 2h --yes", 'of all jobs'],
   ],
   run: (given, cli) =>
@@ -90,14 +90,16 @@ async function act(given: Given, cli: Cli, words: Words, actOn: ActOn): Promise<
   // What can be dropped is the intents of one job; of others a filter may find rows of the user's.
   if (job === undefined && (!filtered || words.verb === 'drop'))
     throw usage('Which job?', 'Name it before the keys, or with --job.')
-  const asks = filtered || words.verb === 'drop'
-  if (given.all && !filtered && asks && !given.yes && (!cli.around.interactive || cli.out.json))
-    throw usage(`--all ${words.verb}s every quarantined intent of the job`, 'Add --yes if that is meant.')
+  if (given.all && !filtered && !given.yes && (!cli.around.interactive || cli.out.json))
+    throw usage(
+      `--all ${words.verb}s every quarantined ${words.verb === 'drop' ? 'intent' : 'key'} of the job`,
+      'Add --yes if that is meant.',
+    )
   return withStore(given, cli, async ({ app }) => {
     if (keys.length > 0 && job !== undefined) return byKey(app, cli, words, job, keys, actOn)
     const counts = await app.quarantine.count({ ...(job === undefined ? {} : { job }), ...filter })
     const total = counts.reduce((sum, { count }) => sum + count, 0)
-    if (asks && total > 0) await confirm(cli, given.yes === true, question(words, counts, total))
+    if (total > 0) await confirm(cli, given.yes === true, question(words, counts, total))
     return ofMany(app, cli, words, { job, counts, keys: filtered ? { where: filter } : { all: true } }, actOn)
   })
 }
@@ -136,7 +138,7 @@ async function ofMany(app: App, cli: Cli, words: Words, { job, counts, keys }: F
   const only = { [words.past]: done[0]?.keys ?? [], missing: [] }
   cli.out.result(job === undefined ? { count, jobs, stopped } : { job, count, ...only, stopped }, () =>
     [
-      ...(count === 0 ? ['Nothing that is in quarantine fits.'] : []),
+      ...(count === 0 ? [nothingFits(keys)] : []),
       ...done
         .filter((each) => each.count > 0)
         .map((each) => `${capital(words.past)} ${keysOf(each.count)} of ${visible(each.job)}.`),
@@ -154,6 +156,12 @@ function question({ verb }: Words, counts: Found['counts'], total: number): stri
   const list = counts.length > 5 ? [...named, `${counts.length - 5} more jobs`] : named
   return `${capital(verb)} ${keysOf(total)} (${list.join(', ')})?`
 }
+
+/** `quarantine errors` puts <n> where numbers differ. */
+const nothingFits = (keys: QuarantineKeys) =>
+  typeof keys === 'object' && 'where' in keys && keys.where.error?.includes('<')
+    ? 'Nothing that is in quarantine fits. What `quarantine errors` prints as <n> or <id> differs from key to key: give the words around it.'
+    : 'Nothing that is in quarantine fits.'
 
 const keysOf = (count: number) => `${count.toLocaleString('en-US')} ${count === 1 ? 'key' : 'keys'}`
 const capital = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`

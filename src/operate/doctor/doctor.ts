@@ -13,7 +13,7 @@ import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
 import type { Health } from '../health.ts'
 import { distinct } from './distinct.ts'
 import type { DoctorFinding } from './finding.ts'
-import { ofDeclarations, ofHealth, ofStrays } from './fleet-findings.ts'
+import { ofDeclarations, ofHealth, ofStrays, ofUnserved } from './fleet-findings.ts'
 import { ofReads, ofRefusal, sentences } from './job-findings.ts'
 import { ofQueue } from './queue-findings.ts'
 import { type JobCosts, readsOf } from './reads.ts'
@@ -96,9 +96,9 @@ export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): P
   const visit: Visit = { ...ports, facts, chosen, costs: [], options }
   const found = [...ofStore(facts), ...declared(visit)]
   const { schema } = facts
-  const readable = schema.found >= schema.oldest
+  const readable = typeof schema.found === 'number' && schema.found >= schema.oldest
   const mayOpen = readable && !facts.replica && !facts.readOnly && !found.some(isRefused)
-  const closed = schema.found < schema.newest && ports.migrates
+  const closed = typeof schema.found === 'number' && schema.found < schema.newest && ports.migrates
   for (const examination of [...(readable ? examinations : []), ...(mayOpen && !closed ? opening : [])]) {
     if (options.signal?.aborted) break
     found.push(...(await examined(examination, visit)))
@@ -226,9 +226,9 @@ async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit)
   return ofQueue(name, shared, facts, fleet)
 }
 
-async function health({ health: ask }: Visit): Promise<DoctorFinding[]> {
+async function health({ health: ask, costs }: Visit): Promise<DoctorFinding[]> {
   const found = await ask()
-  return [...ofHealth(found), ...ofStrays(found)]
+  return [...ofHealth(found), ...ofStrays(found), ...ofUnserved(found, costs)]
 }
 
 async function declarations({ jobs: declaredJobs, store, leaseMs }: Visit): Promise<DoctorFinding[]> {

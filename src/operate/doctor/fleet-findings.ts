@@ -6,6 +6,7 @@ import type { Job } from '../../job/job.ts'
 import type { DeclarationRow } from '../../store/examiner.ts'
 import type { Health, JobHealth } from '../health.ts'
 import type { DoctorFinding } from './finding.ts'
+import type { JobCosts } from './reads.ts'
 import { whys } from './why.ts'
 
 /** Longer than a deploy takes: until then old and new workers live side by side on purpose. */
@@ -51,6 +52,31 @@ function stray(row: JobHealth): DoctorFinding {
       `delete from regrow.sweeps where job = '${name}';`,
     ].join('\n'),
   }
+}
+
+/**
+ * Jobs that no worker ever had, though workers live and rows wait: health knows jobs by their sweeps, and there is none yet. Where nobody
+ * works, in a build for one, that is no news.
+ */
+export function ofUnserved({ jobs, workers, findings }: Health, costs: readonly JobCosts[]): DoctorFinding[] {
+  if (!workers.some(({ live }) => live)) return []
+  return costs.flatMap(({ job, page }): DoctorFinding[] => {
+    const known = findings.some((finding) => finding.code === 'no_handler' && finding.job === job)
+    const served = (jobs.find((each) => each.job === job)?.workers ?? 0) > 0
+    const rows = page?.rows ?? 0
+    if (known || served || rows === 0) return []
+    return [
+      {
+        level: 'warn',
+        code: 'no_handler',
+        job,
+        message: `${job}: no worker has had its handler yet, and ${rows.toLocaleString('en')} or more ${rows === 1 ? 'row waits' : 'rows wait'}`,
+        why: whys.no_handler,
+        hint: 'Start a worker that has it.',
+        fix: null,
+      },
+    ]
+  })
 }
 
 /** Jobs whose declaration is not the same everywhere. `at`: the store's time. */

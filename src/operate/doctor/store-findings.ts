@@ -40,6 +40,16 @@ const access: Judge = ({ replica, readOnly }) =>
     : []
 
 const schema: Judge = ({ schema: { found, newest, oldest } }) => {
+  if (found === 'hidden') return []
+  if (found === 'unknown')
+    return [
+      {
+        level: 'bad',
+        code: 'schema_unknown',
+        message: "The table regrow.meta holds no version of regrow's schema",
+        hint: `Put the number of the last migration back: update regrow.meta set value = '…' where name = 'schema'. This code brings it to ${newest}. Nothing else was examined.`,
+      },
+    ]
   const versions = `the schema is in version ${found}, this code brings it to ${newest}`
   const hint = 'Run `regrow migrate --store <url>` as a step of the deploy, before the new code starts.'
   if (found < oldest)
@@ -76,15 +86,15 @@ const server: Judge = ({ serverVersion }) =>
         },
       ]
 
-const rights: Judge = ({ rightsMissing, user }) => {
+const rights: Judge = ({ rightsMissing, user, schema: { found } }) => {
   if (rightsMissing.length === 0) return []
   const shown = rightsMissing.slice(0, 4).join(', ') + (rightsMissing.length > 4 ? ', …' : '')
   const role = `"${user.replaceAll('"', '""')}"`
   return [
     {
-      level: 'warn',
+      level: found === 'hidden' ? 'bad' : 'warn',
       code: 'rights_missing',
-      message: `The user ${user} lacks ${shown} (schema regrow)`,
+      message: `The user ${user} lacks ${shown} (schema regrow)${found === 'hidden' ? ', and nothing else was examined' : ''}`,
       hint: 'Grant them if workers connect as this user; a process that only enqueues needs fewer, see docs/postgres.md.',
       fix: `grant usage on schema regrow to ${role};\ngrant select, insert, update, delete on all tables in schema regrow to ${role};`,
     },

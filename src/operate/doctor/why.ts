@@ -15,6 +15,7 @@ const own = {
   source_own: 'What functions of yours read cannot be explained here: see to it yourself that they are quick.',
   read_only: 'The database is the truth, and a copy of it is late: it would show rows that are done, and take nothing.',
   schema_old: 'This code works on tables of its own version and of the one before; on older ones it does not start.',
+  schema_unknown: 'No process starts on tables of which nobody knows the version.',
   schema_new: 'The tables are newer than this code: fine during a deploy, and a sign of a forgotten process after it.',
   server_old: 'regrow is tested on Postgres 14 and newer; older servers lack what its statements use.',
   rights_missing: 'A worker that connects as this user fails at its first statement on these tables.',

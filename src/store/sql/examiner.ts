@@ -1,7 +1,8 @@
 // What `doctor` asks, in SQL. Every statement with the user's SQL in it has a time limit in the server.
+import { RegrowError } from '../../base/errors.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import type { Examiner, Explained, IndexFacts, PlanNode, StoreFacts, TableFacts } from '../examiner.ts'
-import type { Row, SqlDatabase } from '../executor.ts'
+import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import { schemaVersion } from './migrate.ts'
 import { newestSchema, oldestSchema, type Statements } from './schema.ts'
 
@@ -20,7 +21,7 @@ export function sqlExaminer(db: SqlDatabase, texts: () => Statements): Examiner 
         serverVersion: Number(row.version),
         replica: row.replica === true,
         readOnly: row.read_only === true,
-        schema: { found: await schemaVersion(db), newest: newestSchema, oldest: oldestSchema },
+        schema: { found: await foundSchema(db), newest: newestSchema, oldest: oldestSchema },
         sessions: { open: Number(row.open), most: Number(row.most) },
         rightsMissing: JSON.parse((row.lacking as string | null) ?? '[]') as string[],
         connections: (await db.connections?.()) ?? null,
@@ -50,6 +51,16 @@ export function sqlExaminer(db: SqlDatabase, texts: () => Statements): Examiner 
         jobs: JSON.parse(row.jobs as string) as Record<string, string>,
       }))
     },
+  }
+}
+
+async function foundSchema(db: SqlDatabase): Promise<StoreFacts['schema']['found']> {
+  try {
+    return await schemaVersion(db)
+  } catch (error) {
+    if (sqlState(error) === '42501') return 'hidden'
+    if (error instanceof RegrowError && error.code === 'schema_unknown') return 'unknown'
+    throw error
   }
 }
 

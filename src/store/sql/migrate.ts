@@ -13,7 +13,7 @@ export const hintTables = (migrations.find(({ name }) => name === '005-queue')?.
   /^create .*regrow\.(hints|canary)\b/.test(statement),
 )
 
-/** The version of the schema; 0 when there is none. */
+/** The version of the schema; 0 when there is none. Throws where something else than regrow wrote it. */
 export async function schemaVersion(db: SqlExecutor): Promise<number> {
   // Not to_regclass: after a wait for the lock it answers from a cache that does not know yet what was created meanwhile.
   const { rows } = await db.query(
@@ -21,7 +21,13 @@ export async function schemaVersion(db: SqlExecutor): Promise<number> {
   )
   if (rows[0]?.found !== true) return 0
   const version = await db.query(`select value from regrow.meta where name = 'schema'`)
-  return Number(version.rows[0]?.value ?? 0)
+  const value = (version.rows[0]?.value as string | undefined) ?? '0'
+  if (/^\d+$/.test(value)) return Number(value)
+  throw new RegrowError(
+    'schema_unknown',
+    `The table regrow.meta says that regrow's schema is in version ${JSON.stringify(value)}`,
+    `That is no version. Which one was it? Put its number back: update regrow.meta set value = '…' where name = 'schema'. This code knows ${newestSchema}.`,
+  )
 }
 
 export async function migrate(db: SqlDatabase): Promise<{ from: number; to: number }> {
