@@ -14,9 +14,10 @@ export interface ExpectCoverageOptions extends CoverageOptions {
  */
 export async function expectCoverage(
   app: { coverage(options?: CoverageOptions): Promise<CoverageReport> },
-  { ignore = [], rows }: ExpectCoverageOptions = {},
+  options: ExpectCoverageOptions = {},
 ): Promise<CoverageReport> {
-  const report = await app.coverage(rows === undefined ? {} : { rows })
+  const { ignore = [], ...asked } = options
+  const report = await app.coverage(asked)
   const found = report.findings.filter(({ level, code }) => level !== 'note' && !ignore.includes(code))
   if (report.columns.length === 0 && found.length === 0)
     throw new RegrowError(

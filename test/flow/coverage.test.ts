@@ -213,6 +213,32 @@ test('a job that does not cover the table claims its states as well, and that is
   ])
 })
 
+test('a job that returns rows in every state hides none: the state that it alone claims is worth a change', async () => {
+  await enumTable()
+  await pool.query(`alter table app.databases add column if not exists indexed_at timestamptz`)
+  const app = jobs({
+    'database.create': { pending: sql`select id from app.databases where state = 'pending'`, covers: databases },
+    'search.index': sql`select id from app.databases where indexed_at is null`,
+  })
+  const report = await app.coverage()
+  expect(report.covered).toBe(false)
+  expect(told(report)).toContain(
+    `warn claim_undeclared: app.databases.state: 'creating' is claimed by search.index alone, which does not cover the column`,
+  )
+})
+
+test('rows of a table that nobody covers, and options that are none, are refused', async () => {
+  await enumTable()
+  const app = jobs({
+    'database.create': { pending: sql`select id from app.databases where state = 'pending'`, covers: databases },
+  })
+  await expect(app.coverage({ rows: { databasses: [] } })).rejects.toMatchObject({
+    code: 'bad_options',
+    message: expect.stringContaining('did you mean "databases"?'),
+  })
+  await expect(app.coverage({ row: {} } as object)).rejects.toMatchObject({ code: 'bad_options' })
+})
+
 test('composite keys, odd names and odd values are held against rows as they are', async () => {
   await pool.query(`
     create schema "Odd ""one";

@@ -1,6 +1,8 @@
 // A person called, or a CI: is every state of the covered tables either terminal or claimed by some job? In: the jobs and what
 // their `covers` say. Out: what was found of each column, and findings. Reads only; what takes too long is told as not known.
 import type { Clock } from '../../base/clock.ts'
+import { RegrowError } from '../../base/errors.ts'
+import { unknownOptions } from '../../base/options.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, TrialRow } from '../../store/coverage.ts'
 import type { Source } from '../../store/source.ts'
@@ -40,9 +42,11 @@ export interface CoverageReport {
 const budgetMs = 120_000
 
 /** Looks at every column that some job covers. Rejects when the store does not answer. */
-export async function coverage(ports: CoveragePorts, { rows = {} }: CoverageOptions = {}): Promise<CoverageReport> {
+export async function coverage(ports: CoveragePorts, options: CoverageOptions = {}): Promise<CoverageReport> {
+  const { rows = {} } = options
   const attempts = new Attempts(ports.clock, budgetMs)
   const { columns: declared, findings } = await declarations(ports.store.coverage, ports.jobs, attempts)
+  refuseUnknown(options, declared)
   const columns: CoveredColumn[] = []
   for (const declaration of declared) {
     const seen = await examineColumn(ports, declaration, trialRows(declaration, rows), attempts)
@@ -58,9 +62,26 @@ export async function coverage(ports: CoveragePorts, { rows = {} }: CoverageOpti
 export const coverageFindings = async (ports: CoveragePorts): Promise<readonly DoctorFinding[]> =>
   (await coverage(ports)).findings
 
-/** By any name of the table that somebody wrote. */
-function trialRows({ state, jobs }: Declaration, rows: NonNullable<CoverageOptions['rows']>): readonly TrialRow[] {
-  const written = jobs.map(({ covers }) => covers.table)
-  const names = new Set([...written, state.table, `${state.schema}.${state.table}`, shownColumn(state).split('.')[0]])
+/** Rows of a table that nobody covers would be tried nowhere, and the test that gave them would prove nothing. */
+function refuseUnknown(options: CoverageOptions, declared: readonly Declaration[]): void {
+  const tables = [...new Set(declared.flatMap(namesOf))]
+  const wrong = [
+    ...unknownOptions(options, ['rows'], 'coverage'),
+    ...(declared.length > 0 ? unknownOptions(options.rows ?? {}, tables, 'rows of coverage') : []),
+  ]
+  if (wrong.length > 0)
+    throw new RegrowError('bad_options', wrong.join('; '), 'Name options and covered tables as they are called.')
+}
+
+/** Every name of the table that somebody may have written. */
+const namesOf = ({ state, jobs }: Declaration): string[] => [
+  ...jobs.map(({ covers }) => covers.table),
+  state.table,
+  `${state.schema}.${state.table}`,
+  shownColumn(state).split('.')[0] as string,
+]
+
+function trialRows(declaration: Declaration, rows: NonNullable<CoverageOptions['rows']>): readonly TrialRow[] {
+  const names = new Set(namesOf(declaration))
   return Object.entries(rows).flatMap(([name, list]) => (names.has(name) ? list : []))
 }

@@ -16,7 +16,7 @@ export function findingsOf(column: CoveredColumn): DoctorFinding[] {
   return found.map((finding) => ({ job: null, fix: null, ...finding }))
 }
 
-function unfinished({ shown, jobs, bounded }: CoveredColumn, value: CoveredValue): Finding[] {
+function unfinished({ shown, jobs, bounded, values }: CoveredColumn, value: CoveredValue): Finding[] {
   const { claims, unclaimed } = value
   const name = `${shown}: ${shownValue(value.value)}`
   const rows = unclaimed && unclaimed.count > 0 ? unclaimed : null
@@ -64,9 +64,11 @@ function unfinished({ shown, jobs, bounded }: CoveredColumn, value: CoveredValue
     ]
   const declared = new Set(jobs.map(({ job }) => job))
   if (sure.some(({ job }) => declared.has(job)) || bounded) return []
+  // One that returns rows in every state asks for something else: it moves none of them on.
+  const isBlind = (job: string) => values.every((each) => each.claims.some((claim) => claim.job === job))
   return [
     {
-      level: 'note',
+      level: sure.every(({ job }) => isBlind(job)) ? 'warn' : 'note',
       code: 'claim_undeclared',
       message: `${name} is claimed by ${sure.map(({ job }) => job).join(', ')} alone, which does not cover the column`,
       why: 'A job that reads all rows for another reason would hide a state that nobody moves on.',

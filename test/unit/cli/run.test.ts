@@ -67,6 +67,7 @@ test.each([
   [['quarantine', 'release', 'job'], 'Which keys?', '--all'],
   [['quarantine', 'release', 'job', 'k', '--all'], 'Both keys and --all', 'Give one'],
   [['quarantine', 'drop', 'job', '--all'], '--all drops every', '--yes'],
+  [['quarantine', 'release', 'job', '--all'], '--all releases every', '--yes'],
   [['quarantine', 'release'], 'Which keys?', 'or a filter such as --error'],
   [['quarantine', 'release', '--all'], 'Which job?', '--job'],
   [['quarantine', 'release', 'job', 'k', '--error', 'x'], 'Both keys and a filter', 'Give one'],
