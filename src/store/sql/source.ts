@@ -145,7 +145,9 @@ function unrunnable(job: Job, cause: unknown): RegrowError {
   return new RegrowError(
     'bad_pending',
     `Job "${job.name}": the pending query cannot be run: ${messageOf(cause)}`,
-    'Is the table migrated, in this database, and found without a search_path? Mend the query or the schema; the sweep tries again.',
+    sqlState(cause) === '42501'
+      ? 'Grant it to the user that workers connect as: grant select on … to …; the sweep tries again.'
+      : 'Is the table migrated, in this database, and found without a search_path? Mend the query or the schema; the sweep tries again.',
     cause,
   )
 }
