@@ -7,7 +7,10 @@ export async function confirm({ around, out }: Cli, yes: boolean, question: stri
   if (yes) return
   if (!around.interactive || out.json)
     throw usage(`${question} Nobody is here to be asked`, 'Add --yes if that is meant. Nothing was done.')
-  const { confirm: ask } = await import('@clack/prompts')
-  if ((await ask({ message: question, initialValue: false })) === true) return
+  const { confirm: ask, isCancel } = await import('@clack/prompts')
+  const answer = await ask({ message: question, initialValue: false })
+  if (answer === true) return
+  // Ctrl-C here means what it means everywhere.
+  if (isCancel(answer)) throw new RegrowError('stopped', 'Stopped', 'Nothing was done.')
   throw new RegrowError('cancelled', 'Cancelled', 'Nothing was done.')
 }

@@ -62,13 +62,16 @@ export async function missingIndex(
   return {
     table: table.root,
     statement: useful ? made : null,
-    // Each row may lie in another block; a block of the index holds a hundred entries at least.
-    after: useful && rows !== null ? { rows, blocks: rows + Math.ceil(rows / 100) + 6 } : null,
+    after: useful && rows !== null ? { rows, blocks: blocksOf(rows, scan) } : null,
     leftOut,
     existing,
     planners: existing?.valid === true && where === null && leftOut.length === 0,
   }
 }
+
+/** Each row may lie in another block, though not in more than are read now; a block of the index holds a hundred entries at least. */
+const blocksOf = (rows: number, { blocks }: Scan) =>
+  Math.min(rows, blocks ?? Number.POSITIVE_INFINITY) + Math.ceil(rows / 100) + 6
 
 /** The conditions of the scan, sorted by what they are to an index. */
 function partsOf({ scan, table, keys }: Waste): Parts {
