@@ -313,6 +313,10 @@ describe('a schedule that ended', () => {
     // Absence ends nothing by itself: it makes no new slots.
     expect((await world.over(other.schedules.show('tick')))?.live).toBe(false)
     await world.query(`update regrow.schedules set seen_at = seen_at - interval '7 days'`)
+    await world.pass(60_000)
+    // Who works since a moment ago does not know who else is starting.
+    expect(ear.of('schedule.ended')).toEqual([])
+    await world.query(`update regrow.workers set started_at = started_at - interval '1 hour'`)
     await world.until(() => ear.of('schedule.ended').length === 1)
     expect((await world.over(other.schedules.show('tick')))?.ended).toMatchObject({ why: 'absent' })
     expect(await history()).toEqual(['01-01 01:00:00 skipped ended'])

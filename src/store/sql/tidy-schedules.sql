@@ -1,5 +1,6 @@
 -- Tidy: what an audit does besides: schedules that live workers have are seen; those that no live worker declared for seven days
--- end, and their slots that have not begun with them; so do, an hour after the end, slots that had begun and that nobody holds: they
+-- end, and their slots that have not begun with them; but not before somebody has worked for an hour: after a time in which nobody
+-- did, those who have them may be starting still. So do, an hour after the end, slots that had begun and that nobody holds: they
 -- wait for an attempt that never comes. Slots that ended thirty days ago are forgotten, some thousand at a time.
 -- $1 lease in ms
 -- Returns one row: ended (json [name]) and forgotten. Index: slots_open, slots_ended.
@@ -10,10 +11,16 @@ live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
   where w.beat_at > env.at - env.lease
 ),
+settled as materialized (
+  select exists (
+    select 1 from regrow.workers w where w.beat_at > env.at - env.lease and w.started_at <= env.at - interval '1 hour'
+  ) as yes from env
+),
 mine as materialized (
   select s.name, s.lane in (select job from live) as live from regrow.schedules s cross join env
   where s.declared and s.ended_at is null
-    and case when s.lane in (select job from live) then s.seen_at < env.at - interval '1 hour' else s.seen_at < env.at - interval '7 days' end
+    and case when s.lane in (select job from live) then s.seen_at < env.at - interval '1 hour'
+      else s.seen_at < env.at - interval '7 days' and (select yes from settled) end
   order by s.name limit 1000 for update of s skip locked
 ),
 seen as (

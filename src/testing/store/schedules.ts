@@ -163,6 +163,12 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       await schedules.declare([spec()])
       await write(context, [slot(1)])
       await context.pass(7 * 86_400_000 + 1)
+      // Nobody was there, and who has it may be starting still.
+      const other = { holder: 'other', host: 'host', pid: 1, jobs: { 'another job': 'x' } }
+      await context.store.workers.register(other, leaseMs)
+      assert.deepEqual((await schedules.tidy(leaseMs)).ended, [])
+      await context.pass(3_600_000)
+      await context.store.workers.beat('other', [], 0, leaseMs)
       assert.deepEqual((await schedules.tidy(leaseMs)).ended, ['s'])
       assert.deepEqual((await schedules.look(['s'], leaseMs)).rows, [])
       assert.deepEqual(await pending(context, keyOf(1)), [])

@@ -253,11 +253,14 @@ function tidy(schema: Schema, session: Session, leaseMs: number): { ended: strin
   const { schedules, slots } = schema
   const at = schema.now()
   const live = liveJobs(schema, leaseMs)
+  const settled = [...schema.workers.rows.values()].some(
+    ({ beatAt, startedAt }) => beatAt > plus(at, -leaseMs) && startedAt <= plus(at, -hourMs),
+  )
   const ended: string[] = []
   const due = [...schedules.rows.values()]
     .filter(({ declared, endedAt, lane, seenAt }) => {
       if (!declared || endedAt !== null) return false
-      return seenAt < plus(at, live.has(lane) ? -hourMs : -7 * dayMs)
+      return live.has(lane) ? seenAt < plus(at, -hourMs) : settled && seenAt < plus(at, -7 * dayMs)
     })
     .sort(byName)
     .slice(0, tidyMax.schedules)
