@@ -91,6 +91,13 @@ export interface Coverage {
     key: readonly string[],
     limit: number,
   ): Promise<StateRows>
+  /** True: a new row, or one of `rows`, would be returned by both queries, if it had this value. False proves nothing. */
+  wouldShare(
+    column: StateColumn,
+    readers: readonly [StateReader, StateReader],
+    value: string | null,
+    rows: readonly TrialRow[],
+  ): Promise<boolean>
   /** Rows that both queries return. */
   shared(
     column: StateColumn,

@@ -239,6 +239,31 @@ test('rows of a table that nobody covers, and options that are none, are refused
   await expect(app.coverage({ row: {} } as object)).rejects.toMatchObject({ code: 'bad_options' })
 })
 
+test('two jobs that would claim the same rows are told where there are none yet; those that ask for more than the state are not', async () => {
+  await enumTable()
+  await pool.query(`truncate app.databases; alter table app.databases add column if not exists region text`)
+  const both = jobs({
+    'database.create': { pending: sql`select id from app.databases where state = 'pending'`, covers: databases },
+    'database.watch': {
+      pending: sql`select id from app.databases where state in ('pending', 'creating')`,
+      covers: databases,
+    },
+  })
+  expect(told(await both.coverage())).toEqual([
+    `warn rows_shared: app.databases: database.create and database.watch both claim a row whose state is 'pending'`,
+  ])
+  const apart = (region: string, ...states: string[]) => ({
+    pending: sql`select id from app.databases where state::text = any (${`{${states.join(',')}}`}::text[]) and region = ${region}`,
+    covers: databases,
+  })
+  const app = jobs({
+    'eu.create': apart('eu', 'pending', 'creating'),
+    'us.create': apart('us', 'pending', 'creating'),
+  })
+  const rows = { 'app.databases': [{ region: 'eu' }, { region: 'us' }] }
+  expect(told(await app.coverage({ rows })).filter((line) => line.includes('rows_shared'))).toEqual([])
+})
+
 test('composite keys, odd names and odd values are held against rows as they are', async () => {
   await pool.query(`
     create schema "Odd ""one";

@@ -61,7 +61,7 @@ export async function examineColumn(
     seen.push({ value, terminal: isTerminal, claims, unclaimed })
   }
 
-  const shared = await sharedRows(ports, state, claimants, may, attempts)
+  const shared = await sharedRows(ports, state, { claimants, may, seen, trials }, attempts)
   const strangers = [...terminal].filter((value): value is string => value !== null && !values.includes(value))
   const column = {
     table: `${state.schema}.${state.table}`,
@@ -124,8 +124,7 @@ async function checked(source: Source, job: Job, keys: readonly string[]) {
 async function sharedRows(
   { store }: CoveragePorts,
   state: StateColumn,
-  claimants: readonly Claimant[],
-  may: ReadonlyMap<string | null, readonly Claimant[]>,
+  { claimants, may, seen, trials }: Claims,
   attempts: Attempts,
 ): Promise<CoveredColumn['shared']> {
   const shared: CoveredColumn['shared'][number][] = []
@@ -141,10 +140,34 @@ async function sharedRows(
       const found = await attempts.ask(shownColumn(state), none, () =>
         store.coverage.shared(state, readers, key, rowsMax),
       )
-      if (found.keys.length > 0)
-        shared.push({ jobs: [a.job.name, b.job.name], rows: sample(found), declared: a.declared && b.declared })
+      const declared = a.declared && b.declared
+      const pair = { jobs: [a.job.name, b.job.name], rows: sample(found), declared } as const
+      if (found.keys.length > 0) shared.push(pair)
+      else if (declared) {
+        // Nothing is there, as in a test: then rows that might be are tried.
+        const both = seen.filter(({ claims }) => pair.jobs.every((job) => claims.some((claim) => isSure(claim, job))))
+        for (const { value } of both)
+          if (
+            await attempts.ask(shownColumn(state), false, () =>
+              store.coverage.wouldShare(state, readers, value, trials),
+            )
+          ) {
+            shared.push({ ...pair, tried: { value } })
+            break
+          }
+      }
     }
   return shared
+}
+
+const isSure = ({ job, proof }: CoveredValue['claims'][number], name: string) => job === name && proof !== 'unknown'
+
+/** Who may claim what. */
+interface Claims {
+  readonly claimants: readonly Claimant[]
+  readonly may: ReadonlyMap<string | null, readonly Claimant[]>
+  readonly seen: readonly CoveredValue[]
+  readonly trials: readonly TrialRow[]
 }
 
 /** The columns that name a row to a person: a job's key, as `regrow why` takes it. */

@@ -130,12 +130,13 @@ function differing({ shown, jobs }: CoveredColumn): Finding[] {
   ]
 }
 
-function shared({ shown }: CoveredColumn, { jobs, rows, declared }: CoveredColumn['shared'][number]): Finding {
+function shared({ shown }: CoveredColumn, { jobs, rows, declared, tried }: CoveredColumn['shared'][number]): Finding {
   const table = shown.slice(0, shown.lastIndexOf('.'))
+  const what = tried ? `a row whose ${shown.slice(table.length + 1)} is ${shownValue(tried.value)}` : listed(rows)
   return {
     level: declared ? 'warn' : 'note',
     code: 'rows_shared',
-    message: `${table}: ${jobs[0]} and ${jobs[1]} both claim ${listed(rows)}`,
+    message: `${table}: ${jobs[0]} and ${jobs[1]} both claim ${what}`,
     why: 'Two handlers work on the same row, in any order and at the same time.',
     hint: declared
       ? 'Let their queries ask for different states; if it is meant, take `covers` out of one of them.'

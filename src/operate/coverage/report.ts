@@ -52,6 +52,8 @@ export interface CoveredColumn {
     readonly rows: RowSample
     /** Both cover the column. */
     readonly declared: boolean
+    /** There are no such rows: one that was tried with this value would be. Missing where rows were found. */
+    readonly tried?: { readonly value: string | null }
   }[]
 }
 

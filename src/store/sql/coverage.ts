@@ -11,6 +11,7 @@ import {
   isEmpty,
   overAny,
   overNothing,
+  overTrial,
   overTrials,
   type PlanNode,
   planOf,
@@ -84,6 +85,16 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
       if (plan === null || everyNode(plan).some(readsTable(column))) return false
       const found = await run(overTrials(column, query, value, rows)).catch((error: unknown) => isRefused(error, []))
       return found.length > 0
+    },
+    async wouldShare(column, readers, value, rows) {
+      for (let nth = 0; ; nth++) {
+        const tries = readers.map(({ job }) => overTrial(column, queryOf(job), value, rows, nth))
+        if (tries.some((each) => each === undefined)) return false
+        const found = await Promise.all(
+          tries.map((each) => run(each as SqlQuery).catch((error: unknown) => isRefused(error, []))),
+        )
+        if (found.every(({ length }) => length > 0)) return true
+      }
     },
     async unclaimed(column, readers, value, key, limit) {
       const statement = new Statement()

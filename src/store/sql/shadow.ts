@@ -92,6 +92,27 @@ export function overTrials(
   return { ...tried, text: `${tried.text} limit 1` }
 }
 
+/** One new row, or one that somebody gave, with that value; undefined: there is no such one. */
+export function overTrial(
+  column: StateColumn,
+  query: SqlQuery,
+  value: string | null,
+  rows: readonly TrialRow[],
+  nth: number,
+): SqlQuery | undefined {
+  const made = madeRows(column)
+  const given = rows[nth - made.length]
+  const row =
+    made[nth] === undefined
+      ? given && `select * from jsonb_populate_record(null::${tableName(column)}, $2::text::jsonb)`
+      : `select ${made[nth]}`
+  if (row === undefined) return undefined
+  // Asked for in any case: a parameter that no place names has no type.
+  const trial = `select ${columnsOf(column, '$1')} from (${row}) x where $2::text is not null`
+  const tried = over(column, query, trial, [stateParameter(column, value), JSON.stringify(given ?? {})])
+  return { ...tried, text: `${tried.text} limit 1` }
+}
+
 /** A node of a plan, as far as it is read here. */
 export interface PlanNode {
   readonly 'Node Type': string

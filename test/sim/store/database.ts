@@ -188,6 +188,7 @@ const noCoverage: Coverage = {
   mayClaim: nobodyAsks,
   claims: nobodyAsks,
   wouldClaim: nobodyAsks,
+  wouldShare: nobodyAsks,
   unclaimed: nobodyAsks,
   shared: nobodyAsks,
 }
