@@ -13,8 +13,10 @@ export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): Docto
     const id = each.advice.statement ?? `${each.advice.table.schema}.${each.advice.table.name}`
     told.set(id, [...(told.get(id) ?? []), each])
   }
+  // An index on another table of the query may spare this one, too.
+  const indexed = tooMuch.some(({ advice }) => advice.statement !== null)
   return [
-    ...[...told.values()].map((some) => ofScans(job, some)),
+    ...[...told.values()].map((some) => ofScans(job, some, indexed)),
     ...slow.map(
       (part): DoctorFinding => ({
         level: 'bad',
@@ -43,7 +45,7 @@ export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): Docto
 }
 
 /** One index, or one table, and the statements of the job that it is about. */
-function ofScans(job: string, some: readonly TooMuch[]): DoctorFinding {
+function ofScans(job: string, some: readonly TooMuch[], indexed: boolean): DoctorFinding {
   const worst = some.reduce((one, other) => (other.scan.rows > one.scan.rows ? other : one))
   const { advice, scan, cost, gaveUp, part } = worst
   const table = `${advice.table.schema}.${advice.table.name}`
@@ -61,11 +63,13 @@ function ofScans(job: string, some: readonly TooMuch[]): DoctorFinding {
     message: broken
       ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${part} reads ${count(scan.rows, 'row')} to find ${number(cost.rows)}`
       : `${job}: its ${part} reads ${count(scan.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
-    why: broken ? whys.index_invalid : advice.statement ? whys.index_missing : whys.reads_much,
-    hint: advice.statement ? withIndex(advice) : withoutIndex(advice),
+    why: broken ? whys.index_invalid : advice.statement || indexed ? whys.index_missing : whys.reads_much,
+    hint: advice.statement ? withIndex(advice) : indexed ? first : withoutIndex(advice),
     fix: advice.statement,
   }
 }
+
+const first = 'Another finding names an index for this query: make that first, and call the doctor again.'
 
 function withIndex({ after, leftOut, statement }: TooMuch['advice']): string {
   const then = after
