@@ -67,8 +67,14 @@ async function handInput(
   let overlapped = false
   await ctx.tx(async (tx) => {
     const executor = tx as unknown as SqlExecutor
-    const [answer] = await intents.record(row.job, [intent], executor)
-    overlapped = answer !== undefined && answer.heldBy !== id
+    const isOverlapped = async () => {
+      const [answer] = await intents.record(row.job, [intent], executor)
+      return answer !== undefined && answer.heldBy !== id
+    }
+    overlapped = await isOverlapped()
+    // One in quarantine neither waits nor runs: the schedule goes on beside it, and it stays for a person.
+    if (overlapped && (await intents.yieldUnique(row.job, uniqueKey as string, executor)))
+      overlapped = await isOverlapped()
     if (!overlapped) return
     if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
     await schedules.finish([keyOf(slot)], { tx: executor, skipped: 'overlap' })

@@ -26,6 +26,8 @@ export interface IntentAnswer {
 export interface Intents {
   /** Writes intents, in `tx` where one is given; answers in the order of the rows. */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
+  /** An intent in quarantine that has this unique key gives it up, in `tx` where one is given. False: there is none. */
+  yieldUnique(job: string, uniqueKey: string, tx?: SqlExecutor): Promise<boolean>
   /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */
   finish(ids: readonly string[], tx?: SqlExecutor): Promise<void>
 }

@@ -10,6 +10,9 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
       const quick = tx === undefined && intents.every(({ idIsNew, uniqueKey }) => idIsNew && uniqueKey === null)
       return (quick && (await recordNew(db, texts(), job, intents))) || recordAny(tx ?? db, texts(), job, intents)
     },
+    async yieldUnique(job, uniqueKey, tx) {
+      return (await (tx ?? db).query(texts().yieldUnique, [job, uniqueKey])).rows.length > 0
+    },
     async finish(ids, tx) {
       await (tx ?? db).query(texts().finishIntents, [JSON.stringify(ids)])
     },

@@ -1281,4 +1281,9 @@ written as (
   where t.state in ('waiting', 'held') or t.reason in ('replaced', 'ended', 'paused')
 )
 select name from moved`,
+  yieldUnique: `update regrow.intents n set unique_key = null
+where n.job = $1::text and n.unique_key = $2::text and exists (
+  select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
+)
+returning n.id::text as id`,
 } as const

@@ -139,6 +139,25 @@ export const intentsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'an intent in quarantine gives its unique key up when asked, and stays; one that waits or runs keeps it',
+    async run(context) {
+      const { intents, ledger } = context.store
+      const holder = await worker(context, 'w1')
+      await intents.record(jobName, [intent(1, { uniqueKey: 'u' })])
+      assert.equal(await intents.yieldUnique(jobName, 'u'), false)
+      const [claim] = await take(context, holder, [id(1)])
+      assert.equal(await intents.yieldUnique(jobName, 'u'), false)
+      await settle(context, holder, claim as Claim, { state: 'quarantined', failures: 1, error: 'e' })
+      assert.equal((await intents.record(jobName, [intent(2, { uniqueKey: 'u' })]))[0]?.heldBy, id(1))
+      assert.equal(await intents.yieldUnique('b', 'u'), false)
+      assert.equal(await intents.yieldUnique(jobName, 'v'), false)
+      assert.equal(await intents.yieldUnique(jobName, 'u'), true)
+      assert.equal((await intents.record(jobName, [intent(2, { uniqueKey: 'u' })]))[0]?.added, true)
+      assert.equal((await ledger.standing(jobName, [id(1)]))[0]?.quarantined, true)
+      assert.deepEqual([...(await intentsOf(context).check([id(1), id(2)])).pending.keys()].sort(), [id(1), id(2)])
+    },
+  },
+  {
     name: 'intents are finished without a claim, others stay; what is gone already is no error',
     async run(context) {
       await context.store.intents.record(jobName, [intent(1, { uniqueKey: 'u' }), intent(2), intent(3)])

@@ -93,6 +93,19 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     ...resolve({ call: 'inspector.find', job: 'mail', key: keys[0] }, memory),
     ...resolve({ call: 'inspector.drop', job: 'mail', keys }, memory),
   ],
+  'quarantine and yield': ({ holder, keys, uniqueKey, quarantined }, memory) => {
+    const record = (id: string) => {
+      const intent = { id, input: '{}', inMs: 0, atMs: null, uniqueKey }
+      return call(`record ${id} as ${uniqueKey}`, ({ store }) => store.intents.record('mail', [intent]))
+    }
+    const [first, second] = keys as string[]
+    return [
+      record(first as string),
+      quarantine(memory, { holder, job: 'mail', keys: [keys[1 - quarantined]], version: null }),
+      call(`yield ${uniqueKey}`, ({ store }) => store.intents.yieldUnique('mail', uniqueKey)),
+      record(second as string),
+    ]
+  },
   'lost in a pass': ({ holder, job, cursor, queue }, memory) => {
     const asked = { call: 'sweeps.turn', holder, jobs: [job], max: 1 }
     return [

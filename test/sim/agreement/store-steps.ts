@@ -136,6 +136,12 @@ const stories = [
     keys: fc.shuffledSubarray([...(keysOf.mail ?? [])], { minLength: 2 }),
     recorded: fc.constantFrom(1, 4, 4),
   }),
+  step('quarantine and yield', {
+    holder,
+    keys: fc.shuffledSubarray([...(keysOf.mail ?? [])], { minLength: 2 }),
+    uniqueKey: fc.constantFrom('u', 'U'),
+    quarantined: fc.constantFrom(0, 1, 1),
+  }),
   ofJob('lost in a pass', declared, (job) => ({ holder, cursor: keyIn(job), queue })),
   ofJob('lost reply', declared, (job) => ({ holder, keys: keysIn(job) })),
   ofJob('pause for a while', declared, (job) => ({ holder, keys: keysIn(job), forMs: wait, afterMs: wait })),

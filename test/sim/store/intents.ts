@@ -3,7 +3,7 @@ import type { IntentAnswer, IntentRow, Intents } from '../../../src/store/intent
 import { sessionOf } from './app-tx.ts'
 import { jsonbText } from './jsonb.ts'
 import { byBytes, uuidOf } from './order.ts'
-import type { Schema } from './schema.ts'
+import { ledgerId, type Schema } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { instant, plus, since } from './time.ts'
 
@@ -14,6 +14,10 @@ export function simIntents(schema: Schema): Intents {
   return {
     record: (job, rows, tx) =>
       schema.engine.run('intents.record', tx && sessionOf(tx), (session) => record(schema, session, job, rows)),
+    yieldUnique: (job, uniqueKey, tx) =>
+      schema.engine.run('intents.yieldUnique', tx && sessionOf(tx), (session) =>
+        yieldUnique(schema, session, job, uniqueKey),
+      ),
     finish: (ids, tx) =>
       schema.engine.run('intents.finish', tx && sessionOf(tx), function* (session) {
         for (const id of [...ids].map(uuidOf).sort(byBytes)) yield* removeIntent(schema, session, id)
@@ -65,6 +69,20 @@ function* insert(schema: Schema, session: Session, job: string, row: IntentRow, 
   const runAt = atMs !== null ? instant(atMs) : inMs > 0 ? plus(at, inMs) : null
   const input = jsonbText(JSON.parse(row.input))
   session.set(intents, id, { id, job, input, runAt, uniqueKey, createdAt: at })
+  return true
+}
+
+function* yieldUnique(schema: Schema, session: Session, job: string, uniqueKey: string): Statement<boolean> {
+  const { intents, uniqueKeys, ledger } = schema
+  const unique = uniqueId(job, uniqueKey)
+  const id = session.get(uniqueKeys, unique)?.id
+  const kept = id === undefined ? undefined : session.get(ledger, ledgerId(job, id))
+  if (id === undefined || kept?.state !== 'quarantined' || kept.holder !== null) return false
+  const row = yield* session.hold(intents, id, (each) => each.uniqueKey === uniqueKey)
+  if (!row) return false
+  session.set(intents, id, { ...row, uniqueKey: null })
+  yield* session.lock(uniqueKeys, unique)
+  session.set(uniqueKeys, unique, undefined)
   return true
 }
 

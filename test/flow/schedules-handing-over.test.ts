@@ -1,0 +1,49 @@
+// Schedules that are made at run time, on a real store in virtual time: what becomes of their slots when the job's work fails,
+// takes long, or is paused.
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openPglite, World } from './world.ts'
+
+let db: PGlite
+let world: World
+
+beforeAll(async () => {
+  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
+})
+beforeEach(async () => {
+  world = await World.begin(db, 'things')
+})
+afterAll(() => db.close())
+
+/** The slots of a schedule, oldest first: the time of day, state and reason. */
+async function history(name: string) {
+  const rows = await world.query<{ slot: Date; state: string; reason: string | null }>(
+    `select slot, state, reason from regrow.slots where schedule = $1 order by slot`,
+    [name],
+  )
+  return rows.map(({ slot, state, reason }) => [time(slot), state, reason].filter((cell) => cell !== null).join(' '))
+}
+const time = (at: Date) => at.toISOString().slice(11, 19)
+
+test('a run that failed for good stays in quarantine, and the schedule goes on', async () => {
+  const { app, ear } = world.app()
+  let runs = 0
+  const mail = app.job('mail', {
+    input: z.object({}),
+    retry: { attempts: 1 },
+    run: () => {
+      runs++
+      if (runs === 3 || runs === 5) throw new Error('not this one')
+    },
+  })
+  await world.work(app)
+  await world.over(app.schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
+  await world.until(() => runs === 7)
+  await world.pass(100)
+  expect((await history('mail.often')).slice(0, 7).map((line) => line.slice(9))).toEqual(Array(7).fill('ran'))
+  expect(ear.of('job.settled', { job: 'mail', state: 'quarantined' })).toHaveLength(2)
+  const { keys } = await world.over(app.quarantine.list({ job: 'mail' }))
+  expect(keys).toHaveLength(2)
+  expect(await world.query(`select id from regrow.intents`)).toHaveLength(2)
+})
