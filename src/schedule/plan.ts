@@ -63,7 +63,7 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: Rea
       return { write: written(row, null, [skip(row, slot.slotMs, 'overlap')]), verdict: 'skipped' }
     if (laterWaits(row, slot, ports))
       return { write: written(row, slot.slotMs, [skip(row, slot.slotMs, 'overlap')]), verdict: 'skipped' }
-    const after = caughtUp(row, ports, baseMs, null, 'missed')
+    const after = caughtUp(row, ports, baseMs, null, 'missed', drawn(row, slot))
     const slots = [skip(row, slot.slotMs, 'overlap'), ...after.slots]
     return { write: written(row, Math.max(slot.slotMs, after.accountedMs ?? 0), slots), verdict: 'skipped' }
   }
@@ -74,7 +74,7 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: Rea
   // This one only begins.
   if (laterWaits(row, slot, ports))
     return { write: written(row, slot.slotMs, [starting(row, slot)]), verdict: 'begins' }
-  const { slots, accountedMs, runs } = caughtUp(row, ports, baseMs, slot, 'missed')
+  const { slots, accountedMs, runs } = caughtUp(row, ports, baseMs, slot, 'missed', drawn(row, slot))
   return { write: written(row, accountedMs, slots), verdict: runs ? 'begins' : 'skipped' }
 }
 
@@ -88,7 +88,8 @@ interface CaughtUp {
 
 /**
  * Instants after `baseMs` that have come, and before them `own`, which wants to begin: which of them run, which are skipped, and
- * where all of them are accounted for, the next one.
+ * where all of them are accounted for, the next one. `laterMs`: a slot that starts so long after its instant on purpose is not late
+ * for that, and what came meanwhile was not missed: it has a jitter of its own.
  */
 function caughtUp(
   row: ScheduleRow,
@@ -96,12 +97,14 @@ function caughtUp(
   baseMs: number,
   own: OpenSlot | null,
   reason: SkipReason,
+  laterMs = 0,
 ): CaughtUp {
   const { pattern, atMs } = ports
+  const comeMs = atMs - laterMs
   const most = reason === 'missed' ? runsOf(row.missed) : 0
-  const found = pattern.between(baseMs, atMs, countMax, most + 1)
+  const found = pattern.between(baseMs, comeMs, countMax, most + 1)
   const come = [...(own && found.newest.length <= most ? [own.slotMs] : []), ...found.newest]
-  const inTime = row.missed !== 'skip' || atMs - (come.at(-1) ?? atMs) <= graceMs
+  const inTime = row.missed !== 'skip' || comeMs - (come.at(-1) ?? comeMs) <= graceMs
   const runs = come.slice(come.length - Math.min(come.length, inTime ? most : 0))
   const skippedCount = found.more ? null : found.count + (own ? 1 : 0) - runs.length
   const slots: SlotWrite[] = []
@@ -118,11 +121,16 @@ function caughtUp(
   if (ownRuns) accountedMs = own.slotMs
   // What waits to catch up makes the next one when it begins.
   if (runs.length === (ownRuns ? 1 : 0)) {
-    const nextMs = pattern.next(Math.max(atMs, baseMs))
-    if (nextMs !== null) slots.push(waiting(row, nextMs, nextMs + Math.floor(ports.chance() * row.jitterMs)))
+    const nextMs = pattern.next(Math.max(comeMs, baseMs))
+    const jitteredMs = (nextMs ?? 0) + Math.floor(ports.chance() * row.jitterMs)
+    if (nextMs !== null) slots.push(waiting(row, nextMs, Math.max(atMs, jitteredMs)))
   }
   return { slots, accountedMs, runs: ownRuns }
 }
+
+/** The jitter that a slot has drawn. One that catches up is due when somebody found it: that is no jitter. */
+const drawn = ({ jitterMs }: ScheduleRow, { slotMs, dueMs }: OpenSlot) =>
+  Math.min(jitterMs, Math.max(0, dueMs - slotMs))
 
 /** How many of the instants that were missed run. */
 const runsOf = (missed: string) => (missed.startsWith('all ') ? Number(missed.slice(4)) : 1)

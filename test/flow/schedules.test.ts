@@ -146,6 +146,19 @@ test("under missed: 'skip' a slot that is less than a minute late still runs", a
   await world.until(() => second.ran.length === 1)
 })
 
+test('with a jitter that is longer than the interval every slot runs, each within its own', async () => {
+  const late: number[] = []
+  const { app, ran } = ticking({ every: '1s', jitter: '5s', missed: 'skip' }, ({ at }) => {
+    late.push(Date.UTC(2026, 0, 1) + world.clock.now() - at.getTime())
+  })
+  await world.work(app)
+  await world.until(() => ran.length === 12)
+  await world.pass(100)
+  expect((await history()).slice(0, 12)).toEqual(ran.slice(0, 12).map((at) => `${at} ran`))
+  expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...late)).toBeLessThan(5_500)
+})
+
 describe('while an earlier slot runs', () => {
   const slow = (overlap: 'skip' | 'queue' | 'allow') => {
     let running = 0
