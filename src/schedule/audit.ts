@@ -7,7 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import { spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { ScheduleRow } from '../store/schedules.ts'
-import { type KeepPorts, planPorts, writeAll } from './keep.ts'
+import { decideEach, type KeepPorts, planPorts, writeAll } from './keep.ts'
 import { keep } from './plan.ts'
 
 export interface AuditPorts extends KeepPorts {
@@ -74,17 +74,12 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
   const report = { processed: 0, failed: 0, created: 0, orphans: 0 }
   for (let after: string | null = null; !signal?.aborted; ) {
     const { atMs, rows } = await ports.schedules.page(after, pageSize, ports.leaseMs)
-    const decided = rows.flatMap((row) => {
-      try {
-        // Empty where all is well: an audit stamps what it saw.
-        const write = keep(row, planPorts(ports, row, atMs))
-        return [{ row, write: write ?? { name: row.name, term: row.term, lastSlotMs: null, slots: [] } }]
-      } catch (error) {
-        report.failed++
-        ports.events.emit('loop.failed', { loop: `schedule "${row.name}"`, error })
-        return []
-      }
+    const decided = decideEach(ports, rows, (row) => {
+      // Empty where all is well: an audit stamps what it saw.
+      const write = keep(row, planPorts(ports, row, atMs))
+      return { row, write: write ?? { name: row.name, term: row.term, lastSlotMs: null, slots: [] } }
     })
+    report.failed += rows.length - decided.length
     const stood = await writeAll(ports, decided, atMs, { audited: true })
     report.processed += rows.length
     for (const { row, write } of decided)

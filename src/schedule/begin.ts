@@ -6,7 +6,7 @@ import { slotCodec } from '../job/schedule.ts'
 import { type KeepPorts, keeping } from './keep.ts'
 import { begin, type Verdict } from './plan.ts'
 
-/** What becomes of slots that were taken and checked, by key. */
+/** What becomes of slots that were taken and checked, by key. One that this code cannot decide about is left to others: `gone`. */
 export type BeginSlots = (keys: readonly string[]) => Promise<ReadonlyMap<string, Verdict>>
 
 /** Slots of one schedule go one after the other: each decision sees the one before. */

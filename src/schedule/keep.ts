@@ -29,8 +29,8 @@ export interface Decided<T> {
 }
 
 /**
- * Decides about the schedules of these names until it is written. Names that are not there (any more) are left out. Returns
- * what was decided, by name.
+ * Decides about the schedules of these names until it is written. Names that are not there (any more), and those that nobody here
+ * can decide about, are left out. Returns what was decided, by name.
  */
 export async function keeping<T>(
   ports: KeepPorts,
@@ -41,14 +41,30 @@ export async function keeping<T>(
   let left = names
   for (let round = 0; left.length > 0; round++) {
     const { atMs, rows } = await ports.schedules.look(left, ports.leaseMs)
-    const decided = rows.map((row) => ({ row, ...decide(row, planPorts(ports, row, atMs)) }))
+    const decided = decideEach(ports, rows, (row) => ({ row, ...decide(row, planPorts(ports, row, atMs)) }))
     const stood = await writeAll(ports, decided, atMs)
     for (const each of decided) if (stood.has(each.row.name)) done.set(each.row.name, each)
-    left = rows.map(({ name }) => name).filter((name) => !stood.has(name))
+    left = decided.map(({ row }) => row.name).filter((name) => !stood.has(name))
     if (round >= tries && left.length > 0)
       throw new Error(`The schedule "${left[0]}" is written by others all the time`)
   }
   return done
+}
+
+/** What is decided of each; the error of one that this code cannot read, stored by other code, is told, and the others go on. */
+export function decideEach<T>(
+  { events }: Pick<KeepPorts, 'events'>,
+  rows: readonly ScheduleRow[],
+  decide: (row: ScheduleRow) => T,
+): T[] {
+  return rows.flatMap((row) => {
+    try {
+      return [decide(row)]
+    } catch (error) {
+      events.emit('loop.failed', { loop: `schedule "${row.name}"`, error })
+      return []
+    }
+  })
 }
 
 /** Writes what was decided in one statement, and hints what was made. Returns the names that stand as decided. */
@@ -93,7 +109,6 @@ export const planPorts = ({ random }: Pick<KeepPorts, 'random'>, row: ScheduleRo
 const known = new Map<string, Pattern>()
 const knownMax = 1_000
 
-/** One that this code cannot read, stored by other code, never fires: its error is told, and the others go on. */
 function patternOf({ cron, everyMs, tz, startAtMs, endAtMs }: PatternSpec): Pattern {
   const id = JSON.stringify([cron, everyMs, tz, startAtMs, endAtMs])
   const found = known.get(id) ?? pattern({ cron, everyMs, tz, startAtMs, endAtMs })

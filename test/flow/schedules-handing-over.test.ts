@@ -47,3 +47,20 @@ test('a run that failed for good stays in quarantine, and the schedule goes on',
   expect(keys).toHaveLength(2)
   expect(await world.query(`select id from regrow.intents`)).toHaveLength(2)
 })
+
+test('a schedule that this code cannot read is told, and those due at the same instant run', async () => {
+  const { app, ear } = world.app()
+  const sent: string[] = []
+  const mail = app.job('mail', { input: z.object({ to: z.string() }), run: ({ to }) => void sent.push(to) })
+  await world.work(app)
+  for (const to of ['a', 'b', 'c'])
+    await world.over(app.schedules.add(`mail.${to}`, { job: mail, input: { to }, cron: '*/5 * * * * *' }))
+  await world.query(`update regrow.schedules set cron = '* * * * * * future' where name = 'mail.b'`)
+  await world.pass(12_000)
+  expect(sent.sort()).toEqual(['a', 'a', 'c', 'c'])
+  expect(ear.of('loop.failed', { loop: 'schedule "mail.b"' })).not.toEqual([])
+  expect(ear.of('loop.failed').every(({ loop }) => loop === 'schedule "mail.b"')).toBe(true)
+  // Who can read it goes on with it.
+  await world.query(`update regrow.schedules set cron = '*/5 * * * * *' where name = 'mail.b'`)
+  await world.until(() => sent.includes('b'))
+})
