@@ -64,3 +64,17 @@ test('a schedule that this code cannot read is told, and those due at the same i
   await world.query(`update regrow.schedules set cron = '*/5 * * * * *' where name = 'mail.b'`)
   await world.until(() => sent.includes('b'))
 })
+
+test('a hand-over that is tried again is no finding while a worker lives', async () => {
+  const { app } = world.app()
+  const mail = app.job('mail', { input: z.object({}), run() {} })
+  const worker = await world.work(app)
+  await world.over(app.schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
+  await world.pass(12_000)
+  await world.query(`insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, updated_at)
+    values ('regrow.slots', 'mail.often@1@2026-01-01T00:00:20.000Z', 'retrying', null, 1, 0, regrow.clock() + interval '1 hour', regrow.clock())`)
+  const codes = async () => (await world.over(app.health())).findings.map(({ code, job }) => `${code} ${job}`)
+  expect(await codes()).toEqual([])
+  await world.over(worker.stop({ grace: 0 }))
+  expect(await codes()).toContain('no_handler regrow.slots')
+})

@@ -38,7 +38,9 @@ named as (
 select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
-  coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
+  -- Slots that hand over are every worker's, and no worker names them.
+  case when named.job = 'regrow.slots' then (select count(*) from regrow.workers w where w.beat_at >= env.at - env.lease)
+    else coalesce(h.workers, 0) end::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
   (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,

@@ -384,7 +384,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   w.beat_at >= env.at - env.lease as beating, w.stuck,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
   (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease)::int as live,
-  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and jsonb_exists(x.jobs, $1::text))::int as able,
+  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and (jsonb_exists(x.jobs, $1::text) or $1::text = 'regrow.slots'))::int as able,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text
@@ -530,7 +530,8 @@ named as (
 select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
-  coalesce(h.workers, 0)::int as workers, coalesce(l.unowned, 0)::int as unowned,
+  case when named.job = 'regrow.slots' then (select count(*) from regrow.workers w where w.beat_at >= env.at - env.lease)
+    else coalesce(h.workers, 0) end::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
   (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,

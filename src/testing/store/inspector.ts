@@ -57,6 +57,17 @@ export const inspectorCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'slots that hand over are served by every live worker, whatever its jobs',
+    async run(context) {
+      await worker(context, 'w1')
+      await worker(context, 'w2')
+      await take(context, 'w1', ['s@1@2026-01-01T00:00:00.000Z'], 'regrow.slots')
+      assert.equal((await told(context, 'regrow.slots')).workers, 2)
+      await live(context, ['w2'], leaseMs + 1)
+      assert.equal((await told(context, 'regrow.slots')).workers, 1)
+    },
+  },
+  {
     name: 'a job that only intents, a pause or the ledger name is told of, without a sweep',
     async run(context) {
       const id = '00000000-0000-4000-8000-000000000001'

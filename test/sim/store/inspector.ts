@@ -124,8 +124,9 @@ function jobOf(schema: Schema, job: string, at: number, leaseMs: number): JobRow
     retrying: count(({ state }) => state === 'retrying'),
     quarantined: count(({ state }) => state === 'quarantined'),
     intents: schema.intentsByJob.get(job)?.size ?? 0,
-    workers: [...workers.rows.values()].filter(({ jobs, beatAt }) => beatAt >= silent && Object.hasOwn(jobs, job))
-      .length,
+    workers: [...workers.rows.values()].filter(
+      ({ jobs, beatAt }) => beatAt >= silent && (job === 'regrow.slots' || Object.hasOwn(jobs, job)),
+    ).length,
     noProgress: stuck + (sweep ? Math.max(sweep.noProgress, sweep.stalled) : 0),
     unowned: unowned.length === 0 ? null : { count: unowned.length, since: date(Math.min(...unowned)) },
     sweep: sweep ? sweepOf(sweep, at) : null,
