@@ -66,7 +66,7 @@ export interface SchedulesOfApp {
   next(name: string, count?: number): Promise<Date[]>
   /** Its slots start nothing until it is resumed; instants that pass meanwhile are recorded as skipped. */
   pause(name: string, options: { reason: string; author?: string }): Promise<void>
-  /** From the next instant on. Also for one that a person ended. */
+  /** From the next instant on. Also for one that a person ended; one that is neither paused nor ended stays as it is. */
   resume(name: string, options?: { author?: string }): Promise<void>
   /** For good, until it is resumed: also when code still declares it. */
   end(name: string, options?: { author?: string }): Promise<void>
@@ -151,6 +151,9 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     },
     async resume(name, { author } = {}) {
       const open = await ports()
+      const { paused, ended } = await found(open, name)
+      // Nothing was stopped: what passed meanwhile was not skipped for a pause.
+      if (!paused && !ended) return
       if (!(await open.timetable.resume(storable(name), storable(author ?? open.author))))
         throw await unknownSchedule(open, name)
       await open.keep([name], 'paused')

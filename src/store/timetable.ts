@@ -59,7 +59,10 @@ export interface Timetable {
   stale(limit: number, leaseMs: number): Promise<StaleSchedule[]>
   /** False: there is no such schedule, or it has ended. */
   pause(name: string, reason: string, author: string): Promise<boolean>
-  /** Slots whose instant passed meanwhile are skipped. One that a person ended begins again. False: there is no such schedule. */
+  /**
+   * Slots whose instant passed meanwhile are skipped. One that a person ended begins again, one that is neither paused nor ended
+   * stays as it is. False: there is no such schedule.
+   */
   resume(name: string, author: string): Promise<boolean>
   /** Slots that have not begun are skipped. False: there is no such schedule, or it has ended. */
   end(name: string, author: string): Promise<boolean>

@@ -286,6 +286,18 @@ describe('a schedule that is paused', () => {
     expect(ear.of('slot.skipped', { reason: 'missed' })).toEqual([])
   })
 
+  test('is resumed once: a resume of one that is not stopped leaves the slot that waits alone', async () => {
+    const { app, ran } = ticking({ every: '1m', startAt: new Date(Date.UTC(2026, 0, 1, 0, 0, 1)), jitter: '1m' })
+    await world.work(app)
+    await world.pass(seconds(2))
+    expect(await history()).toEqual(['01-01 00:00:01 waiting'])
+    await world.over(app.schedules.resume('tick'))
+    expect(await history()).toEqual(['01-01 00:00:01 waiting'])
+    await world.until(() => ran.length === 1)
+    expect(ran).toEqual(['01-01 00:00:01'])
+    expect(await world.query(`select action from regrow.audit`)).toEqual([])
+  })
+
   test('whose job is paused instead catches up as `missed` says', async () => {
     const { app, ran } = ticking({ every: '10s' })
     await world.work(app)

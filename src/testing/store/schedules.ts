@@ -146,6 +146,21 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'a resume of a schedule that is neither paused nor ended changes nothing; one of nobody is told',
+    async run(context) {
+      const { schedules, timetable } = context.store
+      await schedules.declare([spec()])
+      await write(context, [slot(1, { dueMs: minute(1_000_000) })])
+      const before = await look(context)
+      assert.equal(await timetable.resume('s', 'me'), true)
+      assert.deepEqual(await look(context), before)
+      assert.equal(await timetable.resume('nobody', 'me'), false)
+      await timetable.pause('s', 'because', 'me')
+      assert.equal(await timetable.resume('s', 'me'), true)
+      assert.deepEqual((await look(context)).open, [])
+    },
+  },
+  {
     name: 'one audit is due at a time, by the clock of the store',
     async run(context) {
       const { schedules } = context.store

@@ -49,6 +49,7 @@ export function simTimetable(schema: Schema): Timetable {
         const at = schema.now()
         const row = yield* session.hold(schedules, name, () => true)
         if (!row) return false
+        if (row.pausedAt === null && stands(row)) return true
         const isPast = (slot: Parameters<typeof isAhead>[0]) => isAhead(slot) && slot.slot <= at
         yield* changeSlots(schema, session, name, isPast, () => ({
           state: 'skipped',
