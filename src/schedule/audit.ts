@@ -94,7 +94,7 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
 
 /** Slots that wait: whether they have a hint, the queue knows; one that has is left alone. */
 const openHints = (row: ScheduleRow, atMs: number) =>
-  row.paused
+  row.paused || row.jobPaused
     ? []
     : row.open.flatMap(({ key, dueMs, held, standing }) =>
         held || standing || dueMs > atMs + horizonMs

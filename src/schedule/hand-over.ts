@@ -1,13 +1,15 @@
 // Schedules that were made at run time, for jobs whose work is rows or inputs: at its instant a slot hands the work over, an input
 // as an intent in the same commit, a key as a hint. Any worker can do it: it needs no handler of the job.
 import { createHash } from 'node:crypto'
+import type { Events } from '../base/events.ts'
+import type { EventMap } from '../job/event-map.ts'
 import type { Context, Handler, Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import { type Slot, slotCodec, slotKey } from '../job/schedule.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { Intents } from '../store/intents.ts'
-import type { ScheduleRow, Schedules } from '../store/schedules.ts'
+import type { ScheduleRow, Schedules, SkipReason } from '../store/schedules.ts'
 
 /** The lane of slots that hand over. No job of a user's has a name like this. */
 export const handOverLane = 'regrow.slots'
@@ -35,6 +37,7 @@ export interface HandOverPorts {
   readonly intents: Intents
   readonly push: Push
   readonly leaseMs: number
+  readonly events: Events<EventMap>
 }
 
 /** The handler that every worker has. */
@@ -43,7 +46,10 @@ export function handOver(ports: HandOverPorts): Handler {
     const { rows } = await ports.schedules.look([slot.schedule], ports.leaseMs)
     const [row] = rows
     // Ended meanwhile: there is nothing to hand over, and its slot did not run.
-    if (!row) return ports.schedules.finish([keyOf(slot)], { skipped: 'ended' })
+    if (!row) {
+      await ports.schedules.finish([keyOf(slot)], { skipped: 'ended' })
+      return tellSkipped(ports, slot, 'ended')
+    }
     if (row.input === null) {
       // The row itself says whether there is something to do; for that the hint need not arrive.
       if (row.key !== null) await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
@@ -54,14 +60,14 @@ export function handOver(ports: HandOverPorts): Handler {
   return { job, many: false, batchMax: 1, run: run as Handler['run'] }
 }
 
-async function handInput(
-  { intents, push, schedules }: HandOverPorts,
-  row: ScheduleRow,
-  slot: Slot,
-  ctx: Context<Transaction>,
-): Promise<void> {
+const tellSkipped = ({ events }: HandOverPorts, { schedule, at }: Slot, reason: SkipReason) =>
+  events.emit('slot.skipped', { schedule, at: at.toISOString(), reason, through: null, count: null })
+
+async function handInput(ports: HandOverPorts, row: ScheduleRow, slot: Slot, ctx: Context<Transaction>): Promise<void> {
+  const { intents, push, schedules } = ports
   const id = idOf(slot)
   // While the intent of an earlier slot waits or runs, this one is merged into it, unless it may run beside it.
+  // Seldom: the plan looks at it before the slot begins.
   const uniqueKey = row.overlap === 'allow' ? null : `schedule ${row.name}`
   const intent = { id, input: row.input as string, uniqueKey, atMs: null, inMs: 0 }
   let overlapped = false
@@ -80,6 +86,7 @@ async function handInput(
     await schedules.finish([keyOf(slot)], { tx: executor, skipped: 'overlap' })
   })
   if (!overlapped) await push([{ job: row.job, key: id, delayMs: 0, fresh: true }])
+  else if (row.overlap !== 'queue') tellSkipped(ports, slot, 'overlap')
 }
 
 const keyOf = ({ schedule, version, at }: Slot) => slotKey(schedule, version, at.getTime())

@@ -48,13 +48,15 @@ export function keep(row: ScheduleRow, ports: PlanPorts, reason: SkipReason = 'm
  */
 export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: ReadonlySet<string> = new Set()): Plan {
   const slot = row.open.find((each) => each.key === key && !each.held)
-  if (!slot || row.paused) return { write: null, verdict: 'gone' }
+  // While the job is paused nothing is handed over: the audit hints the slot again when it is not.
+  if (!slot || row.paused || row.jobPaused) return { write: null, verdict: 'gone' }
   // Slots that catch up may begin in another order than theirs: later ones are accounted for then.
   const baseMs = Math.max(slot.slotMs, row.lastSlotMs ?? slot.slotMs)
   const busy =
     row.overlap === 'allow'
       ? undefined
-      : row.open.find((each) => each.key !== key && each.standing === 'claimed' && !idle.has(each.key))
+      : (row.open.find((each) => each.key !== key && each.standing === 'claimed' && !idle.has(each.key)) ??
+        handedOver(row, slot))
   if (busy) {
     // One that came due while the other was running was overlapped; one that was there before only waits for its turn.
     if (row.overlap !== 'skip' || slot.begunMs !== null || slot.dueMs <= (busy.begunMs ?? 0))
@@ -77,6 +79,10 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: Rea
   const { slots, accountedMs, runs } = caughtUp(row, ports, baseMs, slot, 'missed', drawn(row, slot))
   return { write: written(row, accountedMs, slots), verdict: runs ? 'begins' : 'skipped' }
 }
+
+/** What an earlier slot handed over is not done. One that has begun may have handed over itself, and looks again when it does. */
+const handedOver = ({ handedMs }: ScheduleRow, { begunMs }: OpenSlot) =>
+  handedMs !== null && begunMs === null ? { begunMs: handedMs } : undefined
 
 interface CaughtUp {
   readonly slots: SlotWrite[]

@@ -47,6 +47,10 @@ export interface ScheduleRow extends ScheduleSpec {
   readonly fromMs: number
   readonly lastSlotMs: number | null
   readonly paused: boolean
+  /** Its slots hand over, and the job that gets what they hand over is paused. */
+  readonly jobPaused: boolean
+  /** When the intent of an earlier slot was handed over that still waits or runs; null: there is none. */
+  readonly handedMs: number | null
   /** A live worker has its job. */
   readonly live: boolean
   readonly open: readonly OpenSlot[]

@@ -1,8 +1,9 @@
 // Schedules that are made at run time, on a real store in virtual time: what becomes of their slots when the job's work fails,
 // takes long, or is paused.
 import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { ScheduleOptions } from '../../src/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -77,4 +78,97 @@ test('a hand-over that is tried again is no finding while a worker lives', async
   expect(await codes()).toEqual([])
   await world.over(worker.stop({ grace: 0 }))
   expect(await codes()).toContain('no_handler regrow.slots')
+})
+
+describe('while the input of an earlier slot is not done', () => {
+  /** Each run takes 2.5 s; the app's job `mail` is handed over to by `mail.often`. */
+  const slow = async (options: ScheduleOptions) => {
+    const { app, ear } = world.app()
+    let running = 0
+    const starts: number[] = []
+    const most: number[] = []
+    app.job('mail', {
+      input: z.object({}),
+      run: async () => {
+        most.push(++running)
+        starts.push(world.clock.now())
+        await world.clock.sleep(2_500)
+        running--
+      },
+    })
+    await world.work(app)
+    await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, ...options }))
+    return { app, ear, starts, most }
+  }
+
+  test("overlap: 'skip' skips the next ones, and each is told", async () => {
+    const { ear, starts } = await slow({ every: '1s' })
+    await world.until(() => starts.length === 2)
+    const skipped = (await history('mail.often')).filter((line) => line.endsWith('skipped overlap'))
+    expect(skipped.length).toBeGreaterThan(0)
+    expect(ear.of('slot.skipped', { reason: 'overlap' }).map(({ at }) => at.slice(11, 19))).toEqual(
+      skipped.map((line) => line.slice(0, 8)),
+    )
+  })
+
+  test("overlap: 'queue' waits for it; what came due meanwhile is missed, and nothing piles up", async () => {
+    const { starts, most } = await slow({ every: '1s', overlap: 'queue' })
+    await world.until(() => starts.length === 8)
+    expect(Math.max(...most)).toBe(1)
+    const lines = await history('mail.often')
+    expect(lines.filter((line) => line.endsWith('waiting')).length).toBeLessThanOrEqual(2)
+    expect(lines.some((line) => line.endsWith('skipped missed'))).toBe(true)
+    expect(await world.query(`select id from regrow.intents`)).toHaveLength(1)
+    // The one that runs is of an instant that has just passed, not of the oldest that waited.
+    const [last] = lines.filter((line) => line.endsWith('ran')).slice(-1)
+    expect(Date.parse(`2026-01-01T${last?.slice(0, 8)}Z`) - Date.UTC(2026, 0, 1)).toBeGreaterThan(
+      world.clock.now() - 4_000,
+    )
+  })
+})
+
+test('what a schedule has missed is handed over one after the other', async () => {
+  const queue = world.queue()
+  let running = 0
+  const seen: number[] = []
+  const made = () => {
+    const { app } = world.app({}, queue)
+    app.job('mail', {
+      input: z.object({}),
+      run: async () => {
+        seen.push(++running)
+        await world.clock.sleep(1_500)
+        running--
+      },
+    })
+    return app
+  }
+  const first = made()
+  const worker = await world.work(first)
+  const all = { job: 'mail', input: {}, every: '1m', missed: { all: 3 } } as const
+  await world.over(first.schedules.add('mail.often', all))
+  await world.over(worker.stop({ grace: 0 }))
+  await world.pass(5 * 60_000 + 5_000)
+  await world.work(made())
+  await world.until(() => seen.length === 3)
+  await world.pass(100)
+  expect(seen).toEqual([1, 1, 1])
+  expect((await history('mail.often')).slice(1, 4)).toEqual(['00:03:00 ran', '00:04:00 ran', '00:05:00 ran'])
+})
+
+test('while the job is paused slots wait, and after the resume `missed` says which of them run', async () => {
+  const { app, ear } = world.app()
+  let sent = 0
+  app.job('mail', { input: z.object({}), run: () => void sent++ })
+  await world.work(app)
+  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
+  await world.until(() => sent === 1)
+  await world.over(app.pause('mail', { reason: 'not now' }))
+  await world.pass(45_000)
+  expect(await history('mail.often')).toEqual(['00:00:10 ran', '00:00:20 waiting'])
+  expect(await world.query(`select id from regrow.intents`)).toEqual([])
+  expect((await world.over(app.health())).healthy).toBe(true)
+  await world.over(app.resume('mail'))
+  await world.until(() => sent === 2, 15_000)
+  expect(ear.of('slot.skipped', { reason: 'missed' })).toHaveLength(1)
 })

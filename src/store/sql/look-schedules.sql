@@ -1,6 +1,7 @@
 -- Look: schedules that have not ended, each with its open slots, and the store's time.
 -- $1 json [name], or null for a page · $2 after this name · $3 so many at most · $4 lease in ms
--- Index: schedules_pkey; slots_open, whose entries are few beside a month of history; ledger_pkey for slots that have begun.
+-- Index: schedules_pkey; slots_open, whose entries are few beside a month of history; ledger_pkey for slots that have begun;
+-- intents_unique for what they handed over.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease
 ),
@@ -19,6 +20,16 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
   (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
   (extract(epoch from s.from_at) * 1000)::float8 as from_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
   s.paused_at is not null as paused,
+  s.lane <> s.job and exists (
+    select 1 from regrow.pauses p where p.job = s.job and (p.until is null or p.until > env.at)
+  ) as job_paused,
+  -- The intent of an earlier slot has the schedule's unique key: see src/schedule/hand-over.ts.
+  case when s.lane <> s.job and s.input is not null then (
+    select extract(epoch from n.created_at) * 1000 from regrow.intents n
+    where n.job = s.job and n.unique_key = 'schedule ' || s.name and not exists (
+      select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
+    )
+  ) end::float8 as handed_ms,
   -- Handing over needs no handler of the job: any worker does it.
   case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
   (

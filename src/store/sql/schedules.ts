@@ -101,6 +101,8 @@ function scheduleOf(row: Row): ScheduleRow {
     fromMs: Number(row.from_ms),
     lastSlotMs: whole(row.last_slot_ms),
     paused: row.paused as boolean,
+    jobPaused: row.job_paused as boolean,
+    handedMs: number(row.handed_ms),
     live: row.live as boolean,
     open: open.map(
       ([slotMs, dueMs, key, held, begunMs, standing]): OpenSlot => ({

@@ -673,6 +673,15 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
   (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
   (extract(epoch from s.from_at) * 1000)::float8 as from_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
   s.paused_at is not null as paused,
+  s.lane <> s.job and exists (
+    select 1 from regrow.pauses p where p.job = s.job and (p.until is null or p.until > env.at)
+  ) as job_paused,
+  case when s.lane <> s.job and s.input is not null then (
+    select extract(epoch from n.created_at) * 1000 from regrow.intents n
+    where n.job = s.job and n.unique_key = 'schedule ' || s.name and not exists (
+      select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
+    )
+  ) end::float8 as handed_ms,
   case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
   (
     select json_agg(json_build_array(extract(epoch from o.slot) * 1000, extract(epoch from o.due_at) * 1000, o.key, o.state = 'held',

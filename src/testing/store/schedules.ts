@@ -72,7 +72,16 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       assert.deepEqual(await context.store.schedules.declare([spec()]), ['s'])
       const first = await look(context)
       assert.deepEqual(
-        { ...spec(), version: 1, paused: false, live: false, lastSlotMs: null, open: [] },
+        {
+          ...spec(),
+          version: 1,
+          paused: false,
+          jobPaused: false,
+          handedMs: null,
+          live: false,
+          lastSlotMs: null,
+          open: [],
+        },
         (({ term: _, fromMs: __, ...rest }) => rest)(first),
       )
       await context.store.schedules.declare([spec()])

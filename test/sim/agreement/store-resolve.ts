@@ -98,10 +98,13 @@ const resolvers: Readonly<Record<string, Resolver>> = {
       const intent = { id, input: '{}', inMs: 0, atMs: null, uniqueKey }
       return call(`record ${id} as ${uniqueKey}`, ({ store }) => store.intents.record('mail', [intent]))
     }
+    const look = call('look at hand', ({ store }) => store.schedules.look(['hand'], leaseMs))
     const [first, second] = keys as string[]
     return [
       record(first as string),
+      look,
       quarantine(memory, { holder, job: 'mail', keys: [keys[1 - quarantined]], version: null }),
+      look,
       call(`yield ${uniqueKey}`, ({ store }) => store.intents.yieldUnique('mail', uniqueKey)),
       record(second as string),
     ]

@@ -139,7 +139,8 @@ const stories = [
   step('quarantine and yield', {
     holder,
     keys: fc.shuffledSubarray([...(keysOf.mail ?? [])], { minLength: 2 }),
-    uniqueKey: fc.constantFrom('u', 'U'),
+    /** The last one is that of what a schedule hands over. */
+    uniqueKey: fc.constantFrom('u', 'U', 'schedule hand', 'schedule hand'),
     quarantined: fc.constantFrom(0, 1, 1),
   }),
   ofJob('lost in a pass', declared, (job) => ({ holder, cursor: keyIn(job), queue })),

@@ -7,7 +7,8 @@ import { ledgerId, type Schema } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { instant, plus, since } from './time.ts'
 
-const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqueKey}`
+/** The id of a unique key of a job. */
+export const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqueKey}`
 
 /** The intents port. */
 export function simIntents(schema: Schema): Intents {

@@ -7,6 +7,7 @@ import type {
   ScheduleWrite,
 } from '../../../src/store/schedules.ts'
 import { sessionOf } from './app-tx.ts'
+import { uniqueId } from './intents.ts'
 import { jsonbText } from './jsonb.ts'
 import { byBytes } from './order.ts'
 import { ledgerId, onePulse, type PulseRow, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
@@ -103,9 +104,19 @@ function describe(schema: Schema, row: ScheduleRow, live: ReadonlySet<string>): 
     fromMs: fromAt,
     lastSlotMs: lastSlot === null ? null : Math.round(lastSlot),
     paused: pausedAt !== null,
+    jobPaused: lane !== job && schema.isPaused(job, schema.now()),
+    handedMs: lane !== job && input !== null ? handedAt(schema, job, name) : null,
     live: isLive(row, live),
     open: [...open].sort(bySlot).map((slot) => openSlot(schema, slot)),
   }
+}
+
+/** When the intent that has the unique key of a schedule was recorded, unless it is in quarantine. */
+function handedAt({ uniqueKeys, intents, ledger }: Schema, job: string, name: string): number | null {
+  const id = uniqueKeys.rows.get(uniqueId(job, `schedule ${name}`))?.id
+  const kept = id === undefined ? undefined : ledger.rows.get(ledgerId(job, id))
+  if (id === undefined || (kept?.state === 'quarantined' && kept.holder === null)) return null
+  return intents.rows.get(id)?.createdAt ?? null
 }
 
 function openSlot({ ledger }: Schema, { slot, dueAt, key, lane, state, begunAt }: SlotRow): OpenSlot {

@@ -13,7 +13,17 @@ const slot = (slotMs: number): OpenSlot => ({
 function edited(everyMs: number, fromMs: number, open: readonly OpenSlot[], lastSlotMs: number, atMs: number) {
   const row: ScheduleRow = {
     ...{ name: 's', job: 's', lane: 's', cron: null, tz: 'UTC', startAtMs: null, endAtMs: null, jitterMs: 0 },
-    ...{ key: null, input: null, declared: true, live: true, paused: false, version: 2, term: 1 },
+    ...{
+      key: null,
+      input: null,
+      declared: true,
+      live: true,
+      paused: false,
+      jobPaused: false,
+      handedMs: null,
+      version: 2,
+      term: 1,
+    },
     ...{ everyMs, missed: 'once', overlap: 'skip', fromMs, lastSlotMs, open },
   }
   const spec = { cron: null, everyMs, tz: 'UTC', startAtMs: null, endAtMs: null }

@@ -13,7 +13,18 @@ const first = (slotMs: number, dueMs: number): OpenSlot => ({
 function rowOf(everyMs: number, jitterMs: number, missed: string): ScheduleRow {
   return {
     ...{ name: 's', job: 's', lane: 's', cron: null, everyMs, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{ jitterMs, key: null, input: null, declared: true, live: true, paused: false, version: 1, term: 1 },
+    ...{
+      jitterMs,
+      key: null,
+      input: null,
+      declared: true,
+      live: true,
+      paused: false,
+      jobPaused: false,
+      handedMs: null,
+      version: 1,
+      term: 1,
+    },
     ...{ missed, overlap: 'skip', fromMs: 0, lastSlotMs: null, open: [first(everyMs, everyMs)] },
   }
 }

@@ -13,7 +13,18 @@ const slot = (slotMs: number, more: Partial<OpenSlot> = {}): OpenSlot => ({
 test('of several slots that catch up, one that is overlapped leaves the others as they are', () => {
   const row: ScheduleRow = {
     ...{ name: 's', job: 's', lane: 's', cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{ jitterMs: 0, key: null, input: null, declared: true, live: true, paused: false, version: 1, term: 1 },
+    ...{
+      jitterMs: 0,
+      key: null,
+      input: null,
+      declared: true,
+      live: true,
+      paused: false,
+      jobPaused: false,
+      handedMs: null,
+      version: 1,
+      term: 1,
+    },
     ...{ missed: 'all 3', overlap: 'skip', fromMs: 0, lastSlotMs: 6_000 },
     open: [slot(3_000, { begunMs: 3_010, standing: 'claimed' }), slot(9_000), slot(12_000), slot(15_000)],
   }
@@ -31,7 +42,18 @@ test('of slots that have begun before and ask together one begins, and the other
   const begun = { begunMs: 9_010, standing: 'claimed' } as const
   const row: ScheduleRow = {
     ...{ name: 's', job: 's', lane: 's', cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{ jitterMs: 0, key: null, input: null, declared: true, live: true, paused: false, version: 1, term: 1 },
+    ...{
+      jitterMs: 0,
+      key: null,
+      input: null,
+      declared: true,
+      live: true,
+      paused: false,
+      jobPaused: false,
+      handedMs: null,
+      version: 1,
+      term: 1,
+    },
     ...{ missed: 'once', overlap: 'queue', fromMs: 0, lastSlotMs: 12_000 },
     open: [slot(9_000, begun), slot(12_000, begun), slot(15_000)],
   }

@@ -47,6 +47,7 @@ class Kept {
       ...{ name: 's', job: 's', lane: 's', cron: null, tz: 'UTC', startAtMs: null, endAtMs: null, jitterMs: 0 },
       ...{ key: null, input: null, declared: true, live: true },
       ...{ everyMs, missed, overlap, version, term, fromMs, lastSlotMs, paused },
+      ...{ jobPaused: false, handedMs: null },
       open: [...this.open.values()].sort((a, b) => a.slotMs - b.slotMs),
     }
   }

@@ -22,7 +22,17 @@ class Desk {
   constructor(missed: string, overlap: ScheduleRow['overlap'], jitterMs: number) {
     const what = { cron: null, everyMs: EVERY_MS, tz: 'UTC', startAtMs: null, endAtMs: null, missed, overlap, jitterMs }
     const whose = { name: 's', job: 's', lane: 's', key: null, input: null, declared: true }
-    const how = { version: 1, term: 0, fromMs: this.fromMs, lastSlotMs: null, paused: false, live: true, open: [] }
+    const how = {
+      version: 1,
+      term: 0,
+      fromMs: this.fromMs,
+      lastSlotMs: null,
+      paused: false,
+      jobPaused: false,
+      handedMs: null,
+      live: true,
+      open: [],
+    }
     this.row = { ...what, ...whose, ...how }
   }
 
