@@ -1,8 +1,11 @@
 // A person called: what failed for good, why, and what becomes of it. Release makes a key new, drop ends an intent or a slot.
 import { RegrowError } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
 import type { LongOptions } from '../base/progress.ts'
 import { redact } from '../base/redact.ts'
+import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
+import { type Slot, slotCodec } from '../job/schedule.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
 import type { Census, ErrorGroup } from '../store/census.ts'
@@ -66,6 +69,7 @@ export interface QuarantinePorts {
   readonly census: Census
   readonly sweeps: Pick<Sweeps, 'makeDue'>
   readonly push: Push
+  readonly events: Events<EventMap>
   readonly jobs: readonly Job[]
   readonly leaseMs: number
   readonly author: string
@@ -134,12 +138,19 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
         const verdicts = await open.inspector.drop(job, page, author ?? open.author)
         const row = verdicts.find(({ verdict }) => verdict === 'row')
         if (row) throw rowOfYours(job, row.key, done.count)
-        return verdicts.filter(({ verdict }) => verdict === 'dropped').map(({ key }) => key)
+        const dropped = verdicts.filter(({ verdict }) => verdict === 'dropped').map(({ key }) => key)
+        if (open.jobs.find(({ name }) => name === job)?.slots) for (const key of dropped) tellSlot(open, key)
+        return dropped
       })
       if (done.count === 0) await refuseUnknown(open, job)
       return { count: done.count, dropped: done.keys, missing: without(asked, done.keys) }
     },
   }
+}
+
+function tellSlot({ events }: QuarantinePorts, key: string): void {
+  const { schedule, at } = slotCodec.decode(key) as Slot
+  events.emit('slot.skipped', { schedule, at: at.toISOString(), reason: 'dropped', through: null, count: null })
 }
 
 /** What was done so far: all keys that were named, else the first of them. */

@@ -1,13 +1,15 @@
 // A person called, or code at run time: what recurs, since when, what ran and what was skipped; and schedules that are made,
 // paused, resumed, run and ended.
 import { RegrowError } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
 import { nearest } from '../base/options.ts'
+import type { EventMap } from '../job/event-map.ts'
 import { type Job, jobNamePattern } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { readSchedule, type ScheduleOptions } from '../job/schedule.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
-import type { ScheduleSpec, Schedules } from '../store/schedules.ts'
+import type { ScheduleSpec, Schedules, SkipReason } from '../store/schedules.ts'
 import type { Timetable, TimetableRow, TimetableSlot } from '../store/timetable.ts'
 
 /** A schedule that is made at run time, for any job of the app. */
@@ -78,6 +80,7 @@ export interface SchedulesPorts {
   readonly schedules: Schedules
   readonly timetable: Timetable
   readonly push: Push
+  readonly events: Events<EventMap>
   readonly jobs: readonly Job[]
   readonly leaseMs: number
   readonly author: string
@@ -160,7 +163,9 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     },
     async end(name, { author } = {}) {
       const open = await ports()
-      if (!(await open.timetable.end(storable(name), storable(author ?? open.author)))) throw await notThere(open, name)
+      const skipped = await open.timetable.end(storable(name), storable(author ?? open.author))
+      if (!skipped) throw await notThere(open, name)
+      for (const at of skipped) open.events.emit('slot.skipped', skipOf(name, at, 'ended'))
     },
     async run(name, { author } = {}) {
       const open = await ports()
@@ -209,6 +214,14 @@ async function specOf(open: SchedulesPorts, name: string, options: NewSchedule):
     input: job.input ? await open.inputText(job, input) : null,
   }
 }
+
+const skipOf = (schedule: string, at: Date, reason: SkipReason) => ({
+  schedule,
+  at: at.toISOString(),
+  reason,
+  through: null,
+  count: null,
+})
 
 /** Unknown, ended, or (for a run) paused: which of these, the row tells. */
 async function notThere(open: SchedulesPorts, name: string): Promise<RegrowError> {

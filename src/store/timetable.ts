@@ -64,8 +64,8 @@ export interface Timetable {
    * stays as it is. False: there is no such schedule.
    */
   resume(name: string, author: string): Promise<boolean>
-  /** Slots that have not begun are skipped. False: there is no such schedule, or it has ended. */
-  end(name: string, author: string): Promise<boolean>
+  /** Slots that have not begun are skipped: these instants. Null: there is no such schedule, or it has ended. */
+  end(name: string, author: string): Promise<readonly Date[] | null>
   /** Makes a slot of this moment, beside the pattern. Null: there is no such schedule, it has ended, or it is paused. */
   run(name: string, author: string): Promise<{ lane: string; key: string; at: Date } | null>
 }

@@ -172,3 +172,14 @@ test('while the job is paused slots wait, and after the resume `missed` says whi
   await world.until(() => sent === 2, 15_000)
   expect(ear.of('slot.skipped', { reason: 'missed' })).toHaveLength(1)
 })
+
+test('a slot that the end of its schedule skips is told', async () => {
+  const { app, ear } = world.app()
+  app.job('mail', { input: z.object({}), run() {} })
+  await world.work(app)
+  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
+  await world.over(app.schedules.end('mail.often'))
+  expect(ear.of('slot.skipped')).toEqual([
+    { schedule: 'mail.often', at: '2026-01-01T00:00:10.000Z', reason: 'ended', through: null, count: null },
+  ])
+})

@@ -444,6 +444,7 @@ test('a slot that failed for good is dropped by a person, and recorded as that',
   const { dropped } = await world.over(app.quarantine.drop('tick', { all: true }))
   expect(dropped).toHaveLength(1)
   expect((await history())[0]).toMatch(/skipped dropped$/)
+  expect(ear.of('slot.skipped', { reason: 'dropped' })).toHaveLength(1)
 })
 
 test('a run beside the schedule is a slot of its own', async () => {

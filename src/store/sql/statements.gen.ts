@@ -286,12 +286,13 @@ put as (
 skipped as (
   update regrow.slots t set state = 'skipped', reason = 'ended', ended_at = env.at
   from env where t.schedule in (select name from put) and t.state in ('waiting', 'held') and t.begun_at is null
+  returning t.slot
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
   select env.at, $2::text, 'schedule.end', p.job, json_build_object('schedule', p.name)::text from put p cross join env
 )
-select name from put`,
+select (select json_agg(extract(epoch from slot) * 1000 order by slot) from skipped)::text as skipped from put`,
   endTurn: `with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8)

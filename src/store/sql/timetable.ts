@@ -36,7 +36,11 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
     },
     pause: (name, reason, author) => acted(texts().pauseSchedule, [name, reason, author]),
     resume: (name, author) => acted(texts().resumeSchedule, [name, author]),
-    end: (name, author) => acted(texts().endSchedule, [name, author]),
+    async end(name, author) {
+      const [row] = available() ? (await db.query(texts().endSchedule, [name, author])).rows : []
+      const skipped = JSON.parse((row?.skipped as string | null | undefined) ?? '[]') as number[]
+      return row ? skipped.map((ms) => date(ms) as Date) : null
+    },
     async run(name, author) {
       const [row] = available() ? (await db.query(texts().runSchedule, [name, author])).rows : []
       return row ? { lane: row.lane as string, key: row.key as string, at: date(row.slot_ms) as Date } : null

@@ -198,7 +198,7 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       assert.deepEqual(await pending(context, keyOf(1)), [])
       await schedules.declare([spec()])
       assert.equal((await look(context)).version, 2)
-      assert.equal(await timetable.end('s', 'me'), true)
+      assert.ok(await timetable.end('s', 'me'))
       await schedules.declare([spec()])
       assert.deepEqual((await schedules.look(['s'], leaseMs)).rows, [])
       assert.equal(await timetable.resume('s', 'me'), true)

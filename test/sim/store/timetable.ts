@@ -66,11 +66,12 @@ export function simTimetable(schema: Schema): Timetable {
       engine.autocommit('timetable.end', function* (session) {
         const at = schema.now()
         const row = yield* session.hold(schedules, name, stands)
-        if (!row) return false
+        if (!row) return null
         session.set(schedules, name, { ...row, endedAt: at, endReason: 'person', term: row.term + 1 })
-        yield* changeSlots(schema, session, name, isAhead, () => ({ state: 'skipped', reason: 'ended', endedAt: at }))
+        const skipped = { state: 'skipped', reason: 'ended', endedAt: at } as const
+        const changed = yield* changeSlots(schema, session, name, isAhead, () => skipped)
         recorded(session, 'schedule.end', row, author)
-        return true
+        return changed.map(({ slot }) => date(slot) as Date)
       }),
     run: (name, author) =>
       engine.autocommit('timetable.run', function* (session) {
