@@ -102,7 +102,7 @@ const pageMax = 1_000
 /** `ports` opens the store: nothing is opened before the first call. */
 export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfApp {
   const found = async (open: SchedulesPorts, name: string): Promise<TimetableRow> => {
-    const row = await open.timetable.find(storable(name), open.leaseMs)
+    const row = await open.timetable.find(text(name, 'name'), open.leaseMs)
     if (!row) throw await unknownSchedule(open, name)
     return row
   }
@@ -121,10 +121,10 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     },
     async list({ job, limit = 100, after } = {}) {
       const open = await ports()
-      const size = Math.min(Math.max(1, Math.floor(limit)), pageMax)
+      const size = Math.min(Math.max(1, Math.floor(number(limit, 'limit'))), pageMax)
       const page = {
-        job: job === undefined ? null : storable(job),
-        after: after === undefined ? null : storable(after),
+        job: job === undefined ? null : text(job, 'job'),
+        after: after === undefined ? null : text(after, 'after'),
         limit: size,
       }
       const { rows } = await open.timetable.list(page, open.leaseMs)
@@ -132,9 +132,12 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     },
     async show(name, { slots = 20 } = {}) {
       const { timetable, leaseMs } = await ports()
-      const row = await timetable.find(storable(name), leaseMs)
+      const row = await timetable.find(text(name, 'name'), leaseMs)
       if (!row) return null
-      return { ...infoOf(row), slots: await timetable.slots(name, Math.min(Math.max(0, Math.floor(slots)), pageMax)) }
+      return {
+        ...infoOf(row),
+        slots: await timetable.slots(name, Math.min(Math.max(0, Math.floor(number(slots, 'slots'))), pageMax)),
+      }
     },
     async next(name, count = 10) {
       const open = await ports()
@@ -145,11 +148,22 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       const afterMs = Math.max(at.getTime(), row.lastSlot?.getTime() ?? 0)
       return open.instants(row, afterMs, count).map((ms) => new Date(ms))
     },
-    async pause(name, { reason, author }) {
+    async pause(name, options) {
+      const { reason, author } = (options ?? {}) as { reason?: string; author?: string }
       const open = await ports()
       if (typeof reason !== 'string' || reason.trim() === '')
-        throw new RegrowError('bad_options', 'A pause needs a reason', 'Say why: who finds it wants to know.')
-      if (!(await open.timetable.pause(storable(name), storable(reason.trim()), storable(author ?? open.author))))
+        throw new RegrowError(
+          'bad_options',
+          'A pause needs a reason',
+          "Say why, as in { reason: 'too loud' }: who finds it wants to know.",
+        )
+      if (
+        !(await open.timetable.pause(
+          text(name, 'name'),
+          text(reason.trim(), 'reason'),
+          text(author ?? open.author, 'author'),
+        ))
+      )
         throw await notThere(open, name)
     },
     async resume(name, { author } = {}) {
@@ -157,19 +171,19 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       const { paused, ended } = await found(open, name)
       // Nothing was stopped: what passed meanwhile was not skipped for a pause.
       if (!paused && !ended) return
-      if (!(await open.timetable.resume(storable(name), storable(author ?? open.author))))
+      if (!(await open.timetable.resume(text(name, 'name'), text(author ?? open.author, 'author'))))
         throw await unknownSchedule(open, name)
       await open.keep([name], 'paused')
     },
     async end(name, { author } = {}) {
       const open = await ports()
-      const skipped = await open.timetable.end(storable(name), storable(author ?? open.author))
+      const skipped = await open.timetable.end(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!skipped) throw await notThere(open, name)
       for (const at of skipped) open.events.emit('slot.skipped', skipOf(name, at, 'ended'))
     },
     async run(name, { author } = {}) {
       const open = await ports()
-      const slot = await open.timetable.run(storable(name), storable(author ?? open.author))
+      const slot = await open.timetable.run(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!slot) throw await notThere(open, name)
       await open.push([{ job: slot.lane, key: slot.key, delayMs: 0, fresh: true }])
       return { at: slot.at, key: slot.key }
@@ -177,7 +191,26 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
   }
 }
 
+/** Text that the store can hold. */
+function text(given: unknown, what: string): string {
+  if (typeof given === 'string') return storable(given)
+  throw new RegrowError('bad_options', `\`${what}\` is ${shown(given)}`, 'Give a text.')
+}
+
+function number(given: unknown, what: string): number {
+  if (typeof given === 'number' && !Number.isNaN(given)) return given
+  throw new RegrowError('bad_options', `\`${what}\` is ${shown(given)}`, 'Give a number.')
+}
+
+const shown = (given: unknown) => (typeof given === 'bigint' ? `${given}n` : (JSON.stringify(given) ?? String(given)))
+
 async function specOf(open: SchedulesPorts, name: string, options: NewSchedule): Promise<ScheduleSpec> {
+  if (typeof options !== 'object' || options === null)
+    throw new RegrowError(
+      'bad_schedule',
+      `schedule ${shown(name)}: its options are ${shown(options)}`,
+      "Say which job it is of, and when: { job: 'report', cron: '0 3 * * *' }.",
+    )
   const { job: target, key, input, ...rest } = options
   const wanted = typeof target === 'string' ? target : target?.name
   const job = open.jobs.find((each) => each.name === wanted)
@@ -225,7 +258,7 @@ const skipOf = (schedule: string, at: Date, reason: SkipReason) => ({
 
 /** Unknown, ended, or (for a run) paused: which of these, the row tells. */
 async function notThere(open: SchedulesPorts, name: string): Promise<RegrowError> {
-  const row = await open.timetable.find(storable(name), open.leaseMs)
+  const row = await open.timetable.find(text(name, 'name'), open.leaseMs)
   if (!row) return unknownSchedule(open, name)
   if (!row.ended && !row.paused)
     return new RegrowError('schedule_stopped', `The schedule "${name}" has a slot of this millisecond`, 'Try again.')

@@ -108,6 +108,23 @@ describe('one that is there', () => {
     await app.schedules.resume('digest.ada', { author: 'a\u0000' })
   })
 
+  test.each<[string, () => Promise<unknown>, RegExp]>([
+    ['a pause without options', () => app.schedules.pause('digest.ada', undefined as never), /needs a reason/],
+    [
+      'a pause by a number',
+      () => app.schedules.pause('digest.ada', { reason: 'r', author: 5 as never }),
+      /`author` is 5/,
+    ],
+    ['a page after a number', () => app.schedules.list({ after: 5 as never }), /`after` is 5/],
+    ['a page of a job that is none', () => app.schedules.list({ job: {} as never }), /`job` is \{\}/],
+    ['a page of no size', () => app.schedules.list({ limit: 'x' as never }), /`limit` is "x"/],
+    ['a name that is none', () => app.schedules.show(undefined as never), /`name` is undefined/],
+    ['a schedule without options', () => app.schedules.add('s', undefined as never), /its options are undefined/],
+  ])('%s is refused in words', async (_, act, said) => {
+    const error = await act().catch((thrown: Error) => thrown)
+    expect(error).toMatchObject({ name: 'RegrowError', message: expect.stringMatching(said) })
+  })
+
   test('has instants for a count from 1 to 1,000', async () => {
     for (const count of [0, -1, 1.5, 1_001, Number.NaN])
       await expect(app.schedules.next('digest.ada', count)).rejects.toMatchObject({ code: 'bad_options' })
