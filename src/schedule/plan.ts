@@ -134,7 +134,7 @@ function caughtUp(
   return { slots, accountedMs, runs: ownRuns }
 }
 
-/** The jitter that a slot has drawn. One that catches up is due when somebody found it: that is no jitter. */
+/** The jitter that a slot has drawn, or could have: one that catches up is due when somebody found it, however late. */
 const drawn = ({ jitterMs }: ScheduleRow, { slotMs, dueMs }: OpenSlot) =>
   Math.min(jitterMs, Math.max(0, dueMs - slotMs))
 

@@ -2,7 +2,7 @@
 // the policy says, and every instant of the whole history is accounted for. In the end all of them are ended.
 import { within } from './examination.ts'
 import { ownLane, recursIn, report, ticks } from './recurring.ts'
-import type { ScheduleRow } from './store/schema.ts'
+import type { ScheduleRow, SlotRow } from './store/schema.ts'
 import type { SimWorld } from './world.ts'
 
 /** An audit is made so often, at the latest. */
@@ -13,12 +13,20 @@ const promptMs = 1_500
 /** Schedules that somebody who lives makes slots of. */
 function live({ db, fleet }: SimWorld): ScheduleRow[] {
   const recurs = fleet.working().some(({ jobs }) => recursIn(jobs))
-  // Who waits for an earlier one whose input nobody works on waits for ever.
+  // Who waits for an earlier one whose input nobody works on waits for ever; who waits for one that is tried again, for a while.
+  const handed = new Set([...db.intents.values()].map(({ uniqueKey }) => uniqueKey))
   return [...db.schedules.values()].filter(
-    ({ lane, endedAt, pausedAt, overlap }) =>
-      endedAt === null && pausedAt === null && (recurs || (lane === ownLane && overlap !== 'queue')),
+    ({ name, lane, endedAt, pausedAt, overlap }) =>
+      endedAt === null &&
+      pausedAt === null &&
+      (recurs || lane === ownLane) &&
+      !(lane === ownLane && overlap === 'queue' && (!recurs || handed.has(`schedule ${name}`))),
   )
 }
+
+/** When it was decided what becomes of a slot: it began, or what an earlier one had handed over was not done. */
+const decidedAt = ({ begunAt, lane, reason, endedAt }: SlotRow): number | null =>
+  begunAt ?? (lane === ownLane && reason === 'overlap' ? endedAt : null)
 
 const account = (world: SimWorld) => {
   // Where the queue has no room, hints wait for an audit.
@@ -32,15 +40,16 @@ async function punctual(world: SimWorld, what: string): Promise<void> {
   const { oracle, timetable, plan } = world
   if (plan.bounds.maxHints !== undefined) return
   const fromMs = world.nowMs()
+  const before = new Set(live(world).map(({ name }) => name))
   await within(world, 6_500, () => false)
-  for (const schedule of live(world)) {
+  for (const schedule of live(world).filter(({ name }) => before.has(name))) {
     const lateMs = promptMs + schedule.jitterMs
     const { next } = timetable.patternOf(schedule)
     const toMs = world.nowMs() - lateMs
     const rows = new Map(timetable.slotsOf(schedule.name).map((row) => [row.slot, row]))
     for (let at = next(fromMs); at !== null && at <= toMs; at = next(at)) {
       const row = rows.get(at)
-      const begun = row?.begunAt ?? Number.POSITIVE_INFINITY
+      const begun = (row && decidedAt(row)) ?? Number.POSITIVE_INFINITY
       const instant = new Date(at).toISOString()
       oracle.check(
         'L7',
@@ -104,9 +113,10 @@ async function downtime(world: SimWorld): Promise<void> {
   for (const { jobs } of working) fleet.start(jobs)
   await within(world, 6_000, () => false)
   for (const before of schedules) {
-    const { name, missed } = world.db.schedules.get(before.name) as ScheduleRow
+    const { name, missed, jitterMs } = world.db.schedules.get(before.name) as ScheduleRow
     const most = missed.startsWith('all ') ? Number(missed.slice(4)) : 1
-    const passed = timetable.slotsOf(name).filter(({ slot }) => slot > downMs && slot <= upMs)
+    // What came last may have been due only now: it was not missed.
+    const passed = timetable.slotsOf(name).filter(({ slot }) => slot > downMs && slot <= upMs - jitterMs)
     const begun = passed.filter(({ begunAt }) => begunAt !== null)
     oracle.check(
       'L7',
