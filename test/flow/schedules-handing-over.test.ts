@@ -127,6 +127,25 @@ describe('while the input of an earlier slot is not done', () => {
   })
 })
 
+test('a slot that waits for a long run of what an earlier one handed over is not late', async () => {
+  const { app } = world.app()
+  let runs = 0
+  app.job('mail', {
+    input: z.object({}),
+    run: async () => {
+      runs++
+      await world.clock.sleep(300_000)
+    },
+    timeout: '10m',
+  })
+  await world.work(app)
+  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s', overlap: 'queue' }))
+  await world.until(() => runs === 1)
+  await world.pass(180_000)
+  expect((await history('mail.often')).at(-1)).toMatch(/waiting$/)
+  expect((await world.over(app.health())).findings).toEqual([])
+})
+
 test('what a schedule has missed is handed over one after the other', async () => {
   const queue = world.queue()
   let running = 0

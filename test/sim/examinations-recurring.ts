@@ -13,14 +13,14 @@ const promptMs = 1_500
 /** Schedules that somebody who lives makes slots of. */
 function live({ db, fleet }: SimWorld): ScheduleRow[] {
   const recurs = fleet.working().some(({ jobs }) => recursIn(jobs))
-  // Who waits for an earlier one whose input nobody works on waits for ever; who waits for one that is tried again, for a while.
+  // Who waits for an earlier one whose input nobody works on waits for ever; for one that is tried again, for a while.
   const handed = new Set([...db.intents.values()].map(({ uniqueKey }) => uniqueKey))
+  const waits = ({ name, lane, overlap, missed }: ScheduleRow) =>
+    lane === ownLane &&
+    ((overlap === 'queue' && !recurs) ||
+      (handed.has(`schedule ${name}`) && (overlap === 'queue' || !recurs || missed.startsWith('all '))))
   return [...db.schedules.values()].filter(
-    ({ name, lane, endedAt, pausedAt, overlap }) =>
-      endedAt === null &&
-      pausedAt === null &&
-      (recurs || lane === ownLane) &&
-      !(lane === ownLane && overlap === 'queue' && (!recurs || handed.has(`schedule ${name}`))),
+    (row) => row.endedAt === null && row.pausedAt === null && (recurs || row.lane === ownLane) && !waits(row),
   )
 }
 

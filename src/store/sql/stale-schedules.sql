@@ -34,4 +34,10 @@ where s.ended_at is null and s.paused_at is null
     select 1 from regrow.slots o join regrow.ledger l on l.key = o.key and l.job = o.lane and l.holder is not null
     where o.schedule = s.name and o.state = 'waiting' and o.begun_at is not null
   ))
+  -- It waits for what an earlier slot handed over: where that stands still, its job is told of.
+  and (f.why = 'absent' or s.lane = s.job or not exists (
+    select 1 from regrow.intents n where n.job = s.job and n.unique_key = 'schedule ' || s.name and not exists (
+      select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
+    )
+  ))
 order by f.since limit $2::int

@@ -1098,6 +1098,11 @@ where s.ended_at is null and s.paused_at is null
     select 1 from regrow.slots o join regrow.ledger l on l.key = o.key and l.job = o.lane and l.holder is not null
     where o.schedule = s.name and o.state = 'waiting' and o.begun_at is not null
   ))
+  and (f.why = 'absent' or s.lane = s.job or not exists (
+    select 1 from regrow.intents n where n.job = s.job and n.unique_key = 'schedule ' || s.name and not exists (
+      select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
+    )
+  ))
 order by f.since limit $2::int`,
   standing: `select l.key, l.holder is not null as live, l.state = 'quarantined' as quarantined, l.version,
   coalesce(extract(epoch from l.retry_at - (select regrow.clock())) * 1000, 0)::float8 as wait_ms
