@@ -110,7 +110,8 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     async add(name, options) {
       const open = await ports()
       const spec = await specOf(open, name, options)
-      if ((await open.schedules.declare([spec])).length === 0)
+      const inCode = open.jobs.some((job) => job.name === name && job.schedule)
+      if (inCode || (await open.schedules.declare([spec])).length === 0)
         throw new RegrowError(
           'schedule_taken',
           `The schedule "${name}" is declared in code, by the job of that name`,

@@ -1,5 +1,6 @@
 // What a process declares is there from its first audit on. Absence ends nothing: only a person does, or seven days without a
 // live worker that has it.
+import { RegrowError } from '../base/errors.ts'
 import type { Job } from '../job/job.ts'
 import type { Recurrence } from '../job/schedule.ts'
 import type { ScheduleSpec } from '../store/schedules.ts'
@@ -20,8 +21,20 @@ const specOf = (job: Job, schedule: Recurrence): ScheduleSpec => ({
 /** Adds and changes what these jobs declare, and makes their slots. */
 export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): Promise<void> {
   const specs = jobs.flatMap((job) => (job.schedule ? [specOf(job, job.schedule)] : []))
-  if (specs.length > 0) await keepSchedules(ports, await ports.schedules.declare(specs))
+  if (specs.length === 0) return
+  const names = await ports.schedules.declare(specs)
+  for (const { name } of specs)
+    if (!names.includes(name)) ports.events.emit('loop.failed', { loop: `schedule "${name}"`, error: taken(name) })
+  await keepSchedules(ports, names)
 }
+
+/** The other one was there first; nobody but a person can say which of the two is meant. */
+const taken = (name: string) =>
+  new RegrowError(
+    'schedule_taken',
+    `The job "${name}" does not recur: app.schedules.add has made a schedule of that name`,
+    'Give one of them another name.',
+  )
 
 /** Makes the slots that these schedules should have now. `reason`: why instants that have passed do not run. */
 export async function keepSchedules(

@@ -66,6 +66,22 @@ test('a schedule that this code cannot read is told, and those due at the same i
   await world.until(() => sent.includes('b'))
 })
 
+test('a name that code has is refused; a job whose name was given away is told', async () => {
+  const queue = world.queue()
+  const { app } = world.app({}, queue)
+  const mail = app.job('mail', { input: z.object({}), run() {} })
+  app.job('tick', { schedule: { every: '10s' }, run() {} })
+  await expect(world.over(app.schedules.add('tick', { job: mail, input: {}, every: '1m' }))).rejects.toMatchObject({
+    code: 'schedule_taken',
+  })
+  await world.over(app.schedules.add('clash', { job: mail, input: {}, every: '1m' }))
+  const other = world.app({}, queue)
+  other.app.job('clash', { schedule: { every: '10s' }, run() {} })
+  await world.work(other.app)
+  await world.until(() => other.ear.of('loop.failed', { loop: 'schedule "clash"' }).length > 0)
+  expect(other.ear.of('loop.failed', { loop: 'schedule "clash"' })[0]?.error).toMatchObject({ code: 'schedule_taken' })
+})
+
 test('a hand-over that is tried again is no finding while a worker lives', async () => {
   const { app } = world.app()
   const mail = app.job('mail', { input: z.object({}), run() {} })
