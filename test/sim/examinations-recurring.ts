@@ -28,6 +28,12 @@ function live({ db, fleet }: SimWorld): ScheduleRow[] {
 const decidedAt = ({ begunAt, lane, reason, endedAt }: SlotRow): number | null =>
   begunAt ?? (lane === ownLane && reason === 'overlap' ? endedAt : null)
 
+/** Several of its slots are due, and go one after the other: each begins a moment after what the one before handed over is done. */
+const catchesUp = (world: SimWorld, { name, lane, overlap, missed }: ScheduleRow) =>
+  lane === ownLane &&
+  (overlap === 'queue' || missed.startsWith('all ')) &&
+  world.timetable.slotsOf(name).filter(({ state, dueAt }) => state === 'waiting' && dueAt <= world.nowMs()).length > 1
+
 const account = (world: SimWorld) => {
   // Where the queue has no room, hints wait for an audit.
   const { maxHints } = world.plan.bounds
@@ -42,7 +48,7 @@ async function punctual(world: SimWorld, what: string): Promise<void> {
   const fromMs = world.nowMs()
   const before = new Set(live(world).map(({ name }) => name))
   await within(world, 6_500, () => false)
-  for (const schedule of live(world).filter(({ name }) => before.has(name))) {
+  for (const schedule of live(world).filter((row) => before.has(row.name) && !catchesUp(world, row))) {
     const lateMs = promptMs + schedule.jitterMs
     const { next } = timetable.patternOf(schedule)
     const toMs = world.nowMs() - lateMs
