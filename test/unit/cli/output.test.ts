@@ -70,3 +70,9 @@ test('a table leaves out columns that do not fit, the least useful first, and th
     ['job          seen', 'a.long.name    10', 'b            2000'].join('\n'),
   )
 })
+
+test('a table has as many rows as there are', () => {
+  const rows = Array.from({ length: 300_000 }, (_, n) => [String(n), 'x'])
+  const lines = table(plain, ['n', 'what'], rows).split('\n')
+  expect([lines.length, lines.at(-1)]).toEqual([300_001, '299999  x'])
+})
