@@ -1,5 +1,5 @@
 // ctx.tx of a statement: effects that are values need nobody's attention between BEGIN and COMMIT, so those of runs that end in the
-// same moment share a transaction. Whatever goes wrong in it is undone for all of them, and each goes by itself then.
+// same moment share a transaction. Whatever goes wrong in it is undone for all of them (S4), and each goes by itself then.
 import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Row, Statement } from '../store/executor.ts'

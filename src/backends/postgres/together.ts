@@ -1,5 +1,5 @@
 // Effects of several runs in one transaction and one round trip: BEGIN, the statements, the last one and COMMIT travel as one unit,
-// so that an error anywhere leaves nothing. A write to a socket and the wake-up of who reads it cost more than a short statement does.
+// so that an error anywhere leaves nothing (S4). A write to a socket and the wake-up of who reads it cost more than a short statement does.
 import { RegrowError } from '../../base/errors.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type Statement, sqlState, type Together } from '../../store/executor.ts'

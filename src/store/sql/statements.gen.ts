@@ -910,7 +910,8 @@ returning job, key`,
   select regrow.clock() as at
 ),
 mine as materialized (
-  select s.name, s.job, s.ended_at is not null as ended, s.ended_at is not null or s.paused_at is not null as stopped from regrow.schedules s where s.name = $1::text for update
+  select s.name, s.job, s.ended_at is not null as ended, s.ended_at is not null or s.paused_at is not null as stopped
+  from regrow.schedules s where s.name = $1::text for update
 ),
 passed as (
   update regrow.slots t set state = 'skipped', reason = 'paused', ended_at = env.at

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { keep } from '../../../src/schedule/plan.ts'
-import type { OpenSlot, ScheduleRow } from '../../../src/store/schedules.ts'
+import type { OpenSlot } from '../../../src/store/schedules.ts'
+import { scheduleRow } from './schedule-row.ts'
 
 const slot = (slotMs: number): OpenSlot => ({
   ...{ slotMs, dueMs: slotMs, key: `s@1@${new Date(slotMs).toISOString()}` },
@@ -11,21 +12,7 @@ const slot = (slotMs: number): OpenSlot => ({
 
 /** A schedule whose pattern was changed at `fromMs`, and what becomes of its slots when somebody looks at `atMs`. */
 function edited(everyMs: number, fromMs: number, open: readonly OpenSlot[], lastSlotMs: number, atMs: number) {
-  const row: ScheduleRow = {
-    ...{ name: 's', job: 's', lane: 's', cron: null, tz: 'UTC', startAtMs: null, endAtMs: null, jitterMs: 0 },
-    ...{
-      key: null,
-      input: null,
-      declared: true,
-      live: true,
-      paused: false,
-      jobPaused: false,
-      handedMs: null,
-      version: 2,
-      term: 1,
-    },
-    ...{ everyMs, missed: 'once', overlap: 'skip', fromMs, lastSlotMs, open },
-  }
+  const row = scheduleRow({ version: 2, everyMs, fromMs, lastSlotMs, open })
   const spec = { cron: null, everyMs, tz: 'UTC', startAtMs: null, endAtMs: null }
   const write = keep(row, { pattern: pattern(spec), atMs, chance: () => 0 })
   return (write?.slots ?? []).map(({ slotMs, state, reason, throughMs }) => [slotMs, state, reason, throughMs])

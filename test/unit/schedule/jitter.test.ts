@@ -2,32 +2,17 @@
 import { expect, test } from 'vitest'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { begin } from '../../../src/schedule/plan.ts'
-import type { OpenSlot, ScheduleRow } from '../../../src/store/schedules.ts'
+import type { OpenSlot } from '../../../src/store/schedules.ts'
 import { seededRandom } from '../../sim/seeded-random.ts'
+import { scheduleRow } from './schedule-row.ts'
 
 const keyOf = (slotMs: number) => `s@1@${new Date(slotMs).toISOString()}`
 const first = (slotMs: number, dueMs: number): OpenSlot => ({
   ...{ slotMs, dueMs, key: keyOf(slotMs), held: false, begunMs: null, standing: null },
 })
 
-function rowOf(everyMs: number, jitterMs: number, missed: string): ScheduleRow {
-  return {
-    ...{ name: 's', job: 's', lane: 's', cron: null, everyMs, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{
-      jitterMs,
-      key: null,
-      input: null,
-      declared: true,
-      live: true,
-      paused: false,
-      jobPaused: false,
-      handedMs: null,
-      version: 1,
-      term: 1,
-    },
-    ...{ missed, overlap: 'skip', fromMs: 0, lastSlotMs: null, open: [first(everyMs, everyMs)] },
-  }
-}
+const rowOf = (everyMs: number, jitterMs: number, missed: string) =>
+  scheduleRow({ everyMs, jitterMs, missed, open: [first(everyMs, everyMs)] })
 
 test.each([
   [180_000, 170_000, 'skip'],

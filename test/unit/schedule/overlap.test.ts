@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { begin } from '../../../src/schedule/plan.ts'
-import type { OpenSlot, ScheduleRow } from '../../../src/store/schedules.ts'
+import type { OpenSlot } from '../../../src/store/schedules.ts'
+import { scheduleRow } from './schedule-row.ts'
 
 const keyOf = (slotMs: number) => `s@1@${new Date(slotMs).toISOString()}`
 const slot = (slotMs: number, more: Partial<OpenSlot> = {}): OpenSlot => ({
@@ -11,23 +12,14 @@ const slot = (slotMs: number, more: Partial<OpenSlot> = {}): OpenSlot => ({
 })
 
 test('of several slots that catch up, one that is overlapped leaves the others as they are', () => {
-  const row: ScheduleRow = {
-    ...{ name: 's', job: 's', lane: 's', cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{
-      jitterMs: 0,
-      key: null,
-      input: null,
-      declared: true,
-      live: true,
-      paused: false,
-      jobPaused: false,
-      handedMs: null,
-      version: 1,
-      term: 1,
-    },
-    ...{ missed: 'all 3', overlap: 'skip', fromMs: 0, lastSlotMs: 6_000 },
+  const row = scheduleRow({
+    everyMs: 3_000,
+    missed: 'all 3',
+    overlap: 'skip',
+    fromMs: 0,
+    lastSlotMs: 6_000,
     open: [slot(3_000, { begunMs: 3_010, standing: 'claimed' }), slot(9_000), slot(12_000), slot(15_000)],
-  }
+  })
   const spec = { cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null }
   const ports = { pattern: pattern(spec), atMs: 28_700, chance: () => 0 }
   const { write, verdict } = begin(row, keyOf(9_000), ports)
@@ -40,23 +32,14 @@ test('of several slots that catch up, one that is overlapped leaves the others a
 
 test('of slots that have begun before and ask together one begins, and the others wait for it', () => {
   const begun = { begunMs: 9_010, standing: 'claimed' } as const
-  const row: ScheduleRow = {
-    ...{ name: 's', job: 's', lane: 's', cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null },
-    ...{
-      jitterMs: 0,
-      key: null,
-      input: null,
-      declared: true,
-      live: true,
-      paused: false,
-      jobPaused: false,
-      handedMs: null,
-      version: 1,
-      term: 1,
-    },
-    ...{ missed: 'once', overlap: 'queue', fromMs: 0, lastSlotMs: 12_000 },
+  const row = scheduleRow({
+    everyMs: 3_000,
+    missed: 'once',
+    overlap: 'queue',
+    fromMs: 0,
+    lastSlotMs: 12_000,
     open: [slot(9_000, begun), slot(12_000, begun), slot(15_000)],
-  }
+  })
   const spec = { cron: null, everyMs: 3_000, tz: 'UTC', startAtMs: null, endAtMs: null }
   const ports = { pattern: pattern(spec), atMs: 14_000, chance: () => 0 }
   expect(begin(row, keyOf(9_000), ports, new Set([keyOf(12_000)])).verdict).toBe('begins')

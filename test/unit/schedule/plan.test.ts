@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { begin, keep } from '../../../src/schedule/plan.ts'
 import type { OpenSlot, ScheduleRow, ScheduleWrite } from '../../../src/store/schedules.ts'
+import { scheduleRow } from './schedule-row.ts'
 
 interface Recorded {
   slotMs: number
@@ -43,13 +44,8 @@ class Kept {
 
   row(): ScheduleRow {
     const { everyMs, missed, overlap, version, term, fromMs, lastSlotMs, paused } = this
-    return {
-      ...{ name: 's', job: 's', lane: 's', cron: null, tz: 'UTC', startAtMs: null, endAtMs: null, jitterMs: 0 },
-      ...{ key: null, input: null, declared: true, live: true },
-      ...{ everyMs, missed, overlap, version, term, fromMs, lastSlotMs, paused },
-      ...{ jobPaused: false, handedMs: null },
-      open: [...this.open.values()].sort((a, b) => a.slotMs - b.slotMs),
-    }
+    const open = [...this.open.values()].sort((a, b) => a.slotMs - b.slotMs)
+    return scheduleRow({ everyMs, missed, overlap, version, term, fromMs, lastSlotMs, paused, open })
   }
 
   ports() {

@@ -6,6 +6,7 @@ import { slotKey } from '../../../src/job/schedule.ts'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { begin, keep, type PlanPorts } from '../../../src/schedule/plan.ts'
 import type { OpenSlot, ScheduleRow, ScheduleWrite, SlotWrite } from '../../../src/store/schedules.ts'
+import { scheduleRow } from './schedule-row.ts'
 
 const EVERY_MS = 10_000
 const each = pattern({ cron: null, everyMs: EVERY_MS, tz: 'UTC', startAtMs: null, endAtMs: null })
@@ -20,20 +21,7 @@ class Desk {
   readonly started: number[] = []
 
   constructor(missed: string, overlap: ScheduleRow['overlap'], jitterMs: number) {
-    const what = { cron: null, everyMs: EVERY_MS, tz: 'UTC', startAtMs: null, endAtMs: null, missed, overlap, jitterMs }
-    const whose = { name: 's', job: 's', lane: 's', key: null, input: null, declared: true }
-    const how = {
-      version: 1,
-      term: 0,
-      fromMs: this.fromMs,
-      lastSlotMs: null,
-      paused: false,
-      jobPaused: false,
-      handedMs: null,
-      live: true,
-      open: [],
-    }
-    this.row = { ...what, ...whose, ...how }
+    this.row = scheduleRow({ everyMs: EVERY_MS, missed, overlap, jitterMs, term: 0, fromMs: this.fromMs })
   }
 
   set(change: Partial<ScheduleRow>): void {
