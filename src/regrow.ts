@@ -12,7 +12,7 @@ import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
 import { hintingAfterCommit } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
-import { intentsOf } from './enqueue/record.ts'
+import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
 import { chosenHandlers, readApp } from './job/app-options.ts'
 import type { DeclareJob } from './job/declaration.ts'
@@ -190,7 +190,7 @@ export function compose<Tx = Transaction>(
         keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
         mistake: patternMistake,
         instants: instantsOf,
-        inputText: async (job, input) => (await intentsOf(open, job, [input], {}))[0]?.input as string,
+        inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,
       }
     }),
     ...switches,

@@ -12,8 +12,8 @@ export interface RowKind {
   readonly unit: string
   /** Which of two values is the better one. */
   readonly better: 'higher' | 'lower'
-  /** What is to be reached: a ratio to each peer, by peer where they differ; or where there is no peer a value. */
-  readonly mark: number | Readonly<Record<string, number>>
+  /** What is to be reached: a ratio to each peer, by peer where they differ; or where there is no peer a value. Null: it is only shown. */
+  readonly mark: number | Readonly<Record<string, number>> | null
 }
 
 /** One row of the result, as `--json` prints it. */
@@ -29,9 +29,9 @@ export interface Row {
   readonly ratios: Readonly<Record<string, number>>
   /** The lowest and the highest of the paired ratios; where there is no peer, of the values. */
   readonly range: readonly [number, number]
-  /** Ratios, or where there is no peer a value. */
+  /** Ratios, or where there is no peer a value; null: none. */
   readonly mark: RowKind['mark']
-  /** Whether the mark of each peer is. */
+  /** Whether the mark of each peer is; true where there is none. */
   readonly met: boolean
 }
 
@@ -73,7 +73,7 @@ export function rowOf({ id, unit, better, mark }: RowKind, pairs: readonly Pair[
   const met =
     typeof mark === 'number'
       ? reached(middle, mark)
-      : Object.entries(mark).every(([name, least]) => reached(ratios[name] ?? Number.NaN, least))
+      : Object.entries(mark ?? {}).every(([name, least]) => reached(ratios[name] ?? Number.NaN, least))
   return { id, unit, regrow, peers, ratio: peerless ? null : middle, ratios, range, mark, met }
 }
 

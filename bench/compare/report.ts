@@ -61,7 +61,7 @@ function cells(bench: Bench, run: Run, specs: readonly RowText[]): string[][] {
         ...Object.keys(bench.peers).map((side) => peerCell(row, side)),
         ratioCell(row),
         `${shown(row.range[0])}–${shown(row.range[1])}`,
-        `${markCell(row, spec.better)} ${row.met ? 'met' : 'MISSED'}`,
+        row.mark === null ? '–' : `${markCell(row, spec.better)} ${row.met ? 'met' : 'MISSED'}`,
         limitOf(run, spec),
       ],
     ]
@@ -79,13 +79,13 @@ function peerCell({ peers }: Row, side: string): string {
 /** Against each side where each has a mark of its own, else against the best. */
 function ratioCell({ ratio, ratios, mark }: Row): string {
   if (ratio === null) return '–'
-  const all = typeof mark === 'number' ? [ratio] : Object.keys(mark).map((peer) => ratios[peer] ?? Number.NaN)
+  const all = typeof mark === 'number' ? [ratio] : Object.keys(mark ?? ratios).map((peer) => ratios[peer] ?? Number.NaN)
   return all.map((each) => `${shown(each)}×`).join(' / ')
 }
 
 function markCell({ ratio, mark, unit }: Row, better: RowKind['better']): string {
   const sign = better === 'higher' ? '≥' : '≤'
-  const all = typeof mark === 'number' ? [mark] : Object.values(mark)
+  const all = typeof mark === 'number' ? [mark] : Object.values(mark ?? {})
   return all.map((each) => `${sign} ${each}${ratio === null ? ` ${unit}` : '×'}`).join(' / ')
 }
 

@@ -34,7 +34,7 @@ async function fill(count = jobs) {
 
 async function bulk() {
   await queue.waitUntilReady()
-  await fill(Math.min(jobs, 5_000))
+  await fill(Math.min(jobs, 50_000))
   await admin.flushall()
   const stop = watch(jobs)
   await fill()

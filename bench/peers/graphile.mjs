@@ -40,7 +40,7 @@ async function fill(count = jobs) {
 }
 
 async function bulk() {
-  await fill(Math.min(jobs, 5_000))
+  await fill(Math.min(jobs, 50_000))
   await utils.withPgClient((client) => client.query(`truncate ${schema}._private_jobs`))
   const stop = watch(jobs)
   await fill()

@@ -52,7 +52,7 @@ async function fill(count = jobs) {
 }
 
 async function bulk() {
-  await fill(Math.min(jobs, 5_000))
+  await fill(Math.min(jobs, 50_000))
   await boss.deleteAllJobs(queue)
   const stop = watch(jobs)
   await fill()

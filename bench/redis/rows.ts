@@ -11,7 +11,8 @@ const sizes = {
     one: { concurrency: 500 },
   },
   bullmq: {
-    bulk: { chunk: 1_000, abreast: 4 },
+    bulk: { chunk: 1_000 },
+    four: { chunk: 1_000, abreast: 4 },
     none: { concurrency: 100 },
     many: { concurrency: 500, pool: 4 },
     one: { concurrency: 500, pool: 16, pipelining: true },
@@ -48,6 +49,15 @@ function bulk(jobs: number): Scene {
       peers: { bullmq: perSecond({ ...keys, settings: sizes.bullmq.bulk }) },
       limit: 'redisPush',
       baselines: { bullmq: { what: 'BullMQ bulk', unit: 'jobs/s', better: 'higher', value: 29_000 } },
+    },
+    {
+      ...shared,
+      id: 'redis.bulk.four',
+      title: 'the same by four callers at once, on both sides',
+      mark: null,
+      regrow: perSecond({ ...keys, settings: { abreast: 4 } }),
+      peers: { bullmq: perSecond({ ...keys, settings: sizes.bullmq.four }) },
+      limit: 'redisPush',
     },
     {
       ...shared,

@@ -32,19 +32,22 @@ export function declare(bounds: { maxHints?: number } = { maxHints: 10_000_000 }
 
 export type Declared = ReturnType<typeof declare>
 
-/** An enqueue of so many keys or inputs, as the task asks for. */
+/** An enqueue of so many keys or inputs, as the task asks for: one call, or one for each of so many callers. */
 export function enqueuing({ app, row, email }: Declared): (count: number) => Promise<void> {
-  const some = <T>(count: number, item: (n: number) => T) => Array.from({ length: count }, (_, n) => item(n + 1))
-  const all = async (count: number, report: Promise<{ added: number }>) => {
-    const { added } = await report
-    if (added !== count) throw new Error(`${added} of ${count} hints are new`)
+  const uuids = () => app.job('uuid', { key: 'uuid', pending: sql`select id from uuid_rows` })
+  const job = task.data === 'uuid' ? uuids() : task.data === 'input' ? email : row
+  const itemOf = task.data === 'uuid' ? uuidOf : task.data === 'input' ? inputOf : BigInt
+  const callers = setting('abreast', 1)
+  return async (count) => {
+    const share = Math.ceil(count / callers)
+    const call = async (caller: number) => {
+      const [from, until] = [caller * share, Math.min(count, (caller + 1) * share)]
+      const items = Array.from({ length: until - from }, (_, n) => itemOf(from + n + 1))
+      const { added } = await job.enqueueMany(items as never[])
+      if (added !== items.length) throw new Error(`${added} of ${items.length} hints are new`)
+    }
+    await Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)))
   }
-  if (task.data === 'uuid') {
-    const job = app.job('uuid', { key: 'uuid', pending: sql`select id from uuid_rows` })
-    return (count) => all(count, job.enqueueMany(some(count, uuidOf)))
-  }
-  if (task.data === 'input') return (count) => all(count, email.enqueueMany(some(count, inputOf)))
-  return (count) => all(count, row.enqueueMany(some(count, BigInt)))
 }
 
 const admin = task.redis ? createClient({ url: task.redis }) : null

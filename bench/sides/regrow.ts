@@ -29,7 +29,7 @@ process.exit(0)
 async function bulk(): Promise<Figures> {
   const declared = declare()
   const enqueue = enqueuing(declared)
-  await enqueue(Math.min(jobs, 5_000))
+  await enqueue(Math.min(jobs, 50_000))
   await wipe()
   const stop = watch(jobs)
   await enqueue(jobs)
@@ -134,8 +134,11 @@ async function pickup(): Promise<Figures> {
   await db.connect()
   // No row is pending yet: a sweep would take the work away.
   await db.query(`update rows set state = 'waiting'`)
+  // Nor may the first one be under way when rows become pending: who it starts, nobody waits for.
+  const swept = new Promise((resolve) => app.on('sweep.passed', resolve))
   const worker = app.work({ handlers: [handler] })
   await worker.ready
+  await swept
   const waits: number[] = []
   for (let n = 0; n < jobs; n++) {
     await db.query(`update rows set state = 'pending' where id = $1`, [n + 1])

@@ -3,8 +3,9 @@ import type { Clock } from './clock.ts'
 
 interface Group<Item, Result> {
   readonly items: readonly Item[]
-  readonly resolve: (results: readonly Result[]) => void
-  readonly reject: (error: unknown) => void
+  /** The results of a whole batch; those of these items begin at `at`. */
+  readonly sent: (results: readonly Result[], at: number) => void
+  readonly failed: (error: unknown) => void
 }
 
 export class Batcher<Item, Result> {
@@ -33,10 +34,19 @@ export class Batcher<Item, Result> {
 
   /** Answers the results of these items, in order. They travel together: one promise for a hundred of them. */
   add(items: readonly Item[]): Promise<readonly Result[]> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ items, resolve, reject })
-      if (this.#sending < this.#abreast) void this.#drain()
-    })
+    return new Promise((resolve, reject) =>
+      this.#put({ items, sent: (results, at) => resolve(results.slice(at, at + items.length)), failed: reject }),
+    )
+  }
+
+  /** As `add`, for who has no use for the results: at tens of thousands of calls a second a promise for each counts. */
+  put(items: readonly Item[], sent: () => void, failed: (error: unknown) => void): void {
+    this.#put({ items, sent, failed })
+  }
+
+  #put(group: Group<Item, Result>): void {
+    this.#waiting.push(group)
+    if (this.#sending < this.#abreast) void this.#drain()
   }
 
   async #drain(): Promise<void> {
@@ -50,12 +60,12 @@ export class Batcher<Item, Result> {
       try {
         const results = await this.#send(groups.flatMap(({ items }) => items))
         let at = 0
-        for (const { items, resolve } of groups) {
-          resolve(results.slice(at, at + items.length))
+        for (const { items, sent } of groups) {
+          sent(results, at)
           at += items.length
         }
       } catch (error) {
-        for (const { reject } of groups) reject(error)
+        for (const { failed } of groups) failed(error)
       }
     }
     this.#sending--

@@ -6,14 +6,14 @@ import { unknownOptions } from '../base/options.ts'
 import type { Random } from '../base/random.ts'
 import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, TransactionLike } from '../job/declaration.ts'
 import type { Job } from '../job/job.ts'
-import type { Hint } from '../queue/hint.ts'
+import type { Hint, Pushed } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
 import { isInTransaction } from '../store/one-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
 import { jitterOf } from './jitter.ts'
-import { idInUse, intentsOf, rowsThatFit } from './record.ts'
+import { acceptedInputs, idInUse, intentsOf, rowsThatFit } from './record.ts'
 import type { RecordTogether } from './together.ts'
 
 export interface EnqueuePorts {
@@ -38,8 +38,42 @@ export async function enqueueKeys(
   refuseUnknown(job, options, ['jitter', 'tx'])
   const jitter = jitterOf(ports.random, options.jitter)
   const texts = Array.from(keys, (key) => keyOf(job, key))
-  const hints = texts.map((key): Hint => ({ job: job.name, key, delayMs: jitter(), fresh: true }))
-  return { ...(await pushOrWait(ports, hints, options.tx)), held: 0, keys: texts }
+  const hintsOf = (page: readonly string[]) =>
+    page.map((key): Hint => ({ job: job.name, key, delayMs: jitter(), fresh: true }))
+  const report = { added: 0, merged: 0, dropped: 0 }
+  const add = ({ added, merged, dropped }: Pushed) => {
+    report.added += added
+    report.merged += merged
+    report.dropped += dropped
+  }
+  if (options.tx || texts.length <= keysPage) add(await pushOrWait(ports, hintsOf(texts), options.tx))
+  else
+    await inPages(texts.length, keysPage, async (from, until) =>
+      add(await ports.push(hintsOf(texts.slice(from, until)))),
+    )
+  return { ...report, held: 0, keys: texts }
+}
+
+/** Hints that are made at a time: those of a million keys, all at once, would outlive every collection of garbage until the last is pushed. */
+const keysPage = 1_000
+/** Such pages on their way: while the queue works on one, the next one is made and sent. */
+const keysPagesAway = 4
+
+/** One page after the other, some of them at a time. */
+async function inPages(
+  count: number,
+  size: number,
+  page: (from: number, until: number) => Promise<void>,
+): Promise<void> {
+  let at = 0
+  const next = async () => {
+    while (at < count) {
+      const from = at
+      at += size
+      await page(from, Math.min(count, from + size))
+    }
+  }
+  await Promise.all(Array.from({ length: keysPagesAway }, next))
 }
 
 /** Intents, then their hints. */
@@ -51,13 +85,13 @@ export async function enqueueInputs(
 ): Promise<EnqueueReport> {
   refuseUnknown(job, options, ['in', 'at', 'jitter', 'tx', 'id', 'unique'])
   const jitter = jitterOf(ports.random, options.jitter)
-  const rows = await intentsOf(ports, job, [...inputs], options)
-  const [first] = rows
+  const texts = await acceptedInputs(job, inputs)
+  const rowOf = intentsOf(ports, job, texts.length, options)
   // Who is in a transaction goes alone: in it, or to be told that it waits for itself (store/one-connection.ts).
-  if (rows.length === 1 && !options.tx && !isInTransaction())
-    return ports.together(job.name, first as IntentRow, jitter())
+  if (texts.length === 1 && !options.tx && !isInTransaction())
+    return ports.together(job.name, rowOf(texts[0] as string), jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
-  const keys: string[] = new Array(rows.length)
+  const keys: string[] = new Array(texts.length)
   const recordPage = async (from: number, page: readonly IntentRow[]) => {
     const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
     const [news, others]: [Hint[], Hint[]] = [[], []]
@@ -82,10 +116,10 @@ export async function enqueueInputs(
   }
   let at = 0
   const next = async () => {
-    while (at < rows.length) {
+    while (at < texts.length) {
       const from = at
-      at += rowsThatFit(rows, from, (row) => row)
-      await recordPage(from, rows.slice(from, at))
+      at += rowsThatFit(texts, from, (text) => text)
+      await recordPage(from, texts.slice(from, at).map(rowOf))
     }
   }
   // In a transaction one after the other: it has one connection.

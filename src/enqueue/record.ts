@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../base/clock.ts'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { type Random, timeOrderedUuid } from '../base/random.ts'
+import { type Random, uuidsInOrder } from '../base/random.ts'
 import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
@@ -12,19 +12,30 @@ import type { IntentRow } from '../store/intents.ts'
 
 const inputBytesMax = 256 * 1024
 
-/** Validated intents, ready to be written; throws before anything is stored. */
-export async function intentsOf(
+/** Inputs as JSON texts, each accepted by the job's schema; throws before anything is stored. */
+export async function acceptedInputs(job: Job, inputs: Iterable<unknown>): Promise<string[]> {
+  const texts: string[] = []
+  for (const input of inputs) {
+    const json = jsonOf(job, input)
+    // Most schemas answer at once; an await for each of a million inputs would be most of the time.
+    texts.push(typeof json === 'string' ? json : await json)
+  }
+  return texts
+}
+
+/** Makes the rows of `count` inputs, one after the other: those of a page while the one before is written. */
+export function intentsOf(
   ports: { clock: Clock; random: Random },
   job: Job,
-  inputs: readonly unknown[],
+  count: number,
   options: EnqueueInputOptions,
-): Promise<IntentRow[]> {
+): (input: string) => IntentRow {
   if (options.in !== undefined && options.at !== undefined)
     throw new RegrowError('bad_options', 'Both `in` and `at` were given', 'Give one of them.')
-  if (inputs.length > 1 && (options.id !== undefined || options.unique !== undefined))
+  if (count > 1 && (options.id !== undefined || options.unique !== undefined))
     throw new RegrowError(
       'bad_options',
-      `\`id\` or \`unique\` was given for ${inputs.length} inputs: all but one would be lost`,
+      `\`id\` or \`unique\` was given for ${count} inputs: all but one would be lost`,
       'Nothing was stored. Enqueue them one by one.',
     )
   const inMs = options.in === undefined ? 0 : milliseconds(options.in, '`in`')
@@ -32,25 +43,19 @@ export async function intentsOf(
   const uniqueKey = options.unique === undefined ? null : keyCodec('text').encode(options.unique)
   const idIsNew = options.id === undefined
   const given = idIsNew ? '' : job.key.encode(options.id)
-  const rows: IntentRow[] = new Array(inputs.length)
-  for (let i = 0; i < inputs.length; i++) {
-    const json = jsonOf(job, inputs[i])
-    const id = idIsNew ? timeOrderedUuid(ports.random, ports.clock.wall()) : given
-    // Most schemas answer at once; an await for each of a million inputs would be most of the time.
-    rows[i] = { id, input: typeof json === 'string' ? json : await json, inMs, atMs, uniqueKey, idIsNew }
-  }
-  return rows
+  const newId = uuidsInOrder(ports.random)
+  return (input) => ({ id: idIsNew ? newId(ports.clock.wall()) : given, input, inMs, atMs, uniqueKey, idIsNew })
 }
 
 /** Rows of one statement, at most, and the length of their inputs: what a server is asked to take apart at a time. */
 const page = { rows: 1_000, inputs: 4 * 1024 * 1024 }
 
 /** How many of `items`, from the one at `from` on, fit into one statement. */
-export function rowsThatFit<Item>(items: readonly Item[], from: number, rowOf: (item: Item) => IntentRow): number {
+export function rowsThatFit<Item>(items: readonly Item[], from: number, inputOf: (item: Item) => string): number {
   const most = Math.min(items.length - from, page.rows)
   let length = 0
   for (let count = 0; count < most; count++) {
-    length += rowOf(items[from + count] as Item).input.length
+    length += inputOf(items[from + count] as Item).length
     if (length > page.inputs) return Math.max(1, count)
   }
   return most

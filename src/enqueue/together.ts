@@ -79,7 +79,7 @@ class Line {
     const names = new Set<string>()
     const apart: Caller[] = []
     const batch: Caller[] = []
-    const most = rowsThatFit(this.#waiting, 0, ({ row }) => row)
+    const most = rowsThatFit(this.#waiting, 0, ({ row }) => row.input)
     for (const [i, caller] of this.#waiting.entries()) {
       const own = namesOf(caller.row)
       if (i >= most || batch.length >= share || own.some((name) => names.has(name))) apart.push(caller)

@@ -23,6 +23,8 @@ export interface KeyCodec {
   readonly shape: KeyShape
   /** Column types in key order; a scalar key has one column, named by the query. */
   readonly columns: readonly { readonly name: string | null; readonly type: ScalarKey }[]
+  /** `encode` takes the text of a key, too. Defaults to false. */
+  readonly takesText?: boolean
   /** Canonical text of a value from outside; throws what was expected and found. */
   encode(value: unknown): string
   decode(text: string): unknown
@@ -38,7 +40,8 @@ export function keyCodec(shape: KeyShape): KeyCodec {
     return {
       shape,
       columns: [{ name: null, type: shape }],
-      encode: (value) => bounded(canonical(shape, value)),
+      takesText: true,
+      encode: shape === 'text' ? (value) => bounded(canonical(shape, value)) : (value) => canonical(shape, value),
       decode: (text) => typed(shape, canonical(shape, text)),
       join: ([only]) => only as string,
       split: (text) => [text],
@@ -71,6 +74,11 @@ export function keyCodec(shape: KeyShape): KeyCodec {
 }
 
 const range = { int: [-(2n ** 31n), 2n ** 31n - 1n], bigint: [-(2n ** 63n), 2n ** 63n - 1n] } as const
+const bits = { int: 32, bigint: 64 } as const
+
+/** What both kinds of numbers are like in nearly every key: their text is canonical as it stands. */
+const shortNumber = /^(?:0|-?[1-9]\d{0,8})$/
+const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 function canonical(type: ScalarKey, value: unknown, column?: string): string {
   const expected = column ? `${type} in "${column}"` : type
@@ -81,12 +89,15 @@ function canonical(type: ScalarKey, value: unknown, column?: string): string {
     return value
   }
   if (type === 'uuid') {
+    if (typeof value === 'string' && canonicalUuid.test(value)) return value
     const match =
       typeof value === 'string' &&
       /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i.exec(value)
     if (!match) throw badKey(expected, value)
     return match.slice(1).join('-').toLowerCase()
   }
+  if (typeof value === 'string' && shortNumber.test(value)) return value
+  if (typeof value === 'bigint' && BigInt.asIntN(bits[type], value) === value) return value.toString()
   const whole =
     typeof value === 'bigint' ||
     (typeof value === 'number' && Number.isSafeInteger(value)) ||
@@ -137,7 +148,7 @@ function badKey(expected: string, found: unknown): RegrowError {
 /** S13: false for what no key of this type looks like. Somebody else put it there. */
 export function isCanonical(codec: KeyCodec, key: string): boolean {
   try {
-    return codec.encode(codec.decode(key)) === key
+    return codec.encode(codec.takesText ? key : codec.decode(key)) === key
   } catch {
     return false
   }

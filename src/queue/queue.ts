@@ -63,7 +63,7 @@ export interface FillRequest {
 /** What a queue found in a page, and did with it. */
 export interface Filled {
   readonly scanned: number
-  /** Key of the last row read; null when nothing was. */
+  /** Key of the last row of a page that has as many as it may have; of a shorter one, behind which nothing is, null. */
   readonly last: string | null
   readonly oldestMs: number | null
   /** Rows that may be hinted, those in `rows` among them. */

@@ -31,6 +31,11 @@ export interface SqlField {
 export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   /** Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting. */
   queryTheirs: SqlExecutor['query']
+  /**
+   * One of regrow's own statements and one with the user's SQL right behind it, in one round trip: the second begins when the first has
+   * committed. Rejects as the first does; null: the second failed. Missing where a client cannot.
+   */
+  readonly queryThenTheirs?: ((own: SqlQuery, theirs: SqlQuery) => Promise<Both>) | undefined
   /** Like `queryTheirs`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,
@@ -47,6 +52,12 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   readonly together?: ((statements: readonly Statement[], last: SqlQuery) => Promise<Together>) | undefined
   /** What is to be known of its connections; missing where there is nothing to know. */
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
+}
+
+/** What two statements answered; null: the second failed. */
+export interface Both {
+  readonly own: { rows: Row[] }
+  readonly theirs: { rows: Row[] } | null
 }
 
 export interface WithinOptions {

@@ -71,6 +71,8 @@ function bisecting(source: Source): Source {
     const { answers, broken } = await bisect(keys, (part) => source.check(part), isKeysFault)
     // When no key passes, it is the query that is broken, not its keys.
     if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
+    const [all] = answers
+    if (all && answers.length === 1 && broken.size === 0) return all
     return {
       paused: answers.some(({ paused }) => paused),
       pending: new Map(answers.flatMap(({ pending }) => [...pending])),

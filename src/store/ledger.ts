@@ -1,5 +1,6 @@
 // The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
-import type { SqlExecutor, Statement, Together } from './executor.ts'
+import type { SqlQuery } from '../job/pending.ts'
+import type { Row, SqlExecutor, Statement, Together } from './executor.ts'
 
 /** One claim: the fence is equality of the holder and of this take number. */
 export interface Claim {
@@ -56,8 +57,18 @@ export interface TakeOptions {
 
 /** The claims and the failure memory of all keys. */
 export interface Ledger {
-  /** Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. */
+  /** Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. Answers in their order. */
   take(holder: string, claims: readonly Claim[], options?: TakeOptions): Promise<TakeAnswer[]>
+  /**
+   * A take of keys of which nothing is remembered and their check right behind it, in one round trip; the check begins when the take has
+   * committed (S2). Null: a key is remembered, or nobody expects otherwise, and nothing was taken. `checked`: null where the check
+   * failed. Missing where the store cannot.
+   */
+  takeThenCheck?(
+    holder: string,
+    claims: readonly Claim[],
+    check: SqlQuery,
+  ): Promise<{ readonly checked: { rows: Row[] } | null } | null>
   /** A suspect that was taken begins its run; from now on a crash is its own. False: another process runs one of that job. */
   alone(holder: string, claim: Claim): Promise<boolean>
   /** Gives claims back; nothing is counted. */

@@ -1,6 +1,7 @@
 // The inner face of a job's truth. `pending`, `input` and `schedule` are three ways to make one; worker and
 // sweep know no other kind.
 import type { SqlQuery } from '../job/pending.ts'
+import type { Row } from './executor.ts'
 import type { Finish } from './ledger.ts'
 import type { Unmet } from './unmet.ts'
 
@@ -50,6 +51,11 @@ export interface Checked {
   readonly broken?: ReadonlyMap<string, unknown>
 }
 
+/** The statement of a check, and how its answer is read. */
+export interface CheckQuery extends SqlQuery {
+  readonly read: (answer: { readonly rows: readonly Row[] }) => Checked
+}
+
 export interface Source {
   /** True when the pending query has a `version` column. Known after the first call of another method. */
   readonly versioned: boolean
@@ -68,8 +74,8 @@ export interface Source {
   pageEnd?(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
   /** The last of all keys; null: nothing is pending. As `pageQuery`. */
   lastKey?(timeoutMs: number): Promise<string | null>
-  /** The statement of `check`, and one of all keys, as values: for who explains them. As `pageQuery`. */
-  checkQuery?(keys: readonly string[]): Promise<SqlQuery>
+  /** The statement of `check`, and one of all keys, as values: for who explains or sends them. As `pageQuery`. */
+  checkQuery?(keys: readonly string[]): Promise<CheckQuery>
   keysQuery?(): Promise<SqlQuery>
   /** Why rows of that page are left out; for people. Missing as `pageQuery`. */
   held?(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>

@@ -19,6 +19,8 @@ interface OnItsWay {
   readonly after: string | null
   readonly limit: number
   readonly filled: Promise<Filled | undefined>
+  /** Where the page after this one begins; null: nobody asked, or nobody knows. */
+  readonly end: Promise<string | null>
 }
 
 export class Inside {
@@ -40,7 +42,7 @@ export class Inside {
     const room = ready ? ready.limit : await ramped.room(after)
     if (typeof room === 'string') return { ...nothing, cursor: after, ended: room }
     const page = ready ?? this.#send(after, Math.min(most, room))
-    const end = await this.#pageEnd(page)
+    const end = await page.end
     if (end !== null && ramped.roomNow() >= pageRows) this.#ahead = this.#send(end, pageRows)
     const filled = await page.filled
     return filled ? this.#stepOf(filled, page) : null
@@ -48,7 +50,7 @@ export class Inside {
 
   /** What is still on its way is waited for: nothing of a pass runs after it. */
   async over(): Promise<void> {
-    await this.#ahead?.filled
+    await Promise.allSettled([this.#ahead?.filled, this.#ahead?.end])
   }
 
   /** The page that was sent ahead, unless rows came or went before its beginning: then it is read anew from there (L3). */
@@ -73,11 +75,11 @@ export class Inside {
     }
     const filled = filling()
     filled.catch(() => {})
-    return { after, limit, filled }
+    return { after, limit, filled, end: this.#pageEnd(after, limit) }
   }
 
-  /** Where the page after this one begins, if it is worth asking before this one is done. */
-  async #pageEnd({ after, limit }: OnItsWay): Promise<string | null> {
+  /** Asked while the page is on its way, if it is worth asking: the next one follows without a pause. */
+  async #pageEnd(after: string | null, limit: number): Promise<string | null> {
     const { ramped, source } = this.#ports
     if (!ramped.ramps || limit < pageRows || ramped.roomNow() < pageRows || !source.pageEnd) return null
     // What is wrong with it shows in the page.

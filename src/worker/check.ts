@@ -1,12 +1,14 @@
 // Upper arrow, step check: claims in; what may start, and why the rest may not, out.
 // S2: its statement begins after the take returned: in one snapshot with it, work that just finished would be granted.
-import type { Source } from '../store/source.ts'
+import type { Checked, Source } from '../store/source.ts'
 import type { CheckedBatch, Ready, Refused, Taken } from './batch.ts'
 
+/** `known`: what was found already, right behind the take. */
 export async function check(
   source: Source,
   taken: readonly Taken[],
   refused: readonly Refused[],
+  known: Checked | null = null,
 ): Promise<CheckedBatch> {
   const remembered = refused.filter(
     ({ why, ledgerVersion }) =>
@@ -15,7 +17,7 @@ export async function check(
   const keys = [...taken.map(({ key }) => key), ...remembered.map(({ hint }) => hint.key)]
   const batch: CheckedBatch = { ready: [], stopped: [], renewed: [], broken: [] }
   if (keys.length === 0) return batch
-  const { paused, pending, broken } = await source.check(keys)
+  const { paused, pending, broken } = known ?? (await source.check(keys))
   for (const entry of taken) {
     const row = pending.get(entry.key)
     const error = broken?.get(entry.key)

@@ -1,6 +1,9 @@
 // What this process holds: its identity, its take numbers, and when its last beat was confirmed.
 import type { Random } from '../base/random.ts'
 
+/** Of a claim whose handler does not run. */
+const nobody = () => {}
+
 export class Claims {
   readonly #random: Random
   readonly #known = new Map<number, (reason: Error) => void>()
@@ -20,7 +23,7 @@ export class Claims {
 
   /** A take number: a counter in this process, never reused (S3). It counts as awaited until `forget`. */
   next(): number {
-    this.#known.set(++this.#lastTake, () => {})
+    this.#known.set(++this.#lastTake, nobody)
     return this.#lastTake
   }
 

@@ -10,15 +10,24 @@ import type { Transact } from './transact.ts'
 /** One call of a handler while it runs. */
 export interface RunState {
   readonly entries: readonly Ready[]
-  /** Outcomes that the handler chose for single keys, by take. */
-  readonly marks: Map<number, Outcome>
-  /** Takes that `ctx.tx` has settled. */
-  readonly settled: Set<number>
+  /** Outcomes that the handler chose for single keys, by take; made by the first one. */
+  marks: Map<number, Outcome> | undefined
+  /** Takes that `ctx.tx` has settled; made by the first one. */
+  settled: Set<number> | undefined
   /** Set when `ctx.tx` could not commit through no fault of the handler: nothing is counted, it runs again. */
   nobodys: { readonly inMs: number } | undefined
   controller: AbortController | undefined
   aborted: Error | undefined
 }
+
+export const stateOf = (entries: readonly Ready[]): RunState => ({
+  entries,
+  marks: undefined,
+  settled: undefined,
+  nobodys: undefined,
+  controller: undefined,
+  aborted: undefined,
+})
 
 export function abort(state: RunState, reason: Error): void {
   state.aborted ??= reason
@@ -146,13 +155,15 @@ const again = (delay: Duration | undefined): Outcome => ({
   inMs: delay === undefined ? 0 : milliseconds(delay, '`in`'),
 })
 
-function mark(state: RunState, entry: Ready, outcome: Outcome): void {
-  if (state.settled.has(entry.take))
+/** The outcome of one key, whatever the call returns. */
+export function mark(state: RunState, entry: Ready, outcome: Outcome): void {
+  if (state.settled?.has(entry.take))
     throw new RegrowError(
       'already_settled',
       'ctx.tx has settled this run',
       'Call again, fail or quarantine before ctx.tx, or instead of it.',
     )
+  state.marks ??= new Map()
   state.marks.set(entry.take, outcome)
 }
 

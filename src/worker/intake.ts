@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { groupBy } from '../base/group-by.ts'
 import type { Handler } from '../job/handler.ts'
+import { isOwn } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { PopQueue, PopRequest } from '../queue/queue.ts'
 import type { LookAgain } from './look-again.ts'
@@ -73,18 +74,37 @@ export class Intake {
 
   /** `emptied`: there were hints, and fewer than were asked for of any job. */
   async #pop(signal: AbortSignal): Promise<{ hints: readonly PoppedHint[]; emptied: boolean }> {
-    const { slots, lookAgain } = this.#ports
+    const { lookAgain } = this.#ports
     const names = this.#inTurn()
     // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
     // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
     const jobs = names.map((job) => ({ job, limit: this.#room(job) })).filter(({ limit }) => limit > 0)
     const full = names.filter((job) => this.#room(job) <= 0)
     const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
-    const request = { jobs, limit: slots.free, waitMs }
+    const request = { ...this.#sized(jobs), waitMs }
     const hints = await this.#popOr(request, full, signal)
     const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
       hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
-    return { hints, emptied: hints.length > 0 && hints.length < request.limit && jobs.every(isLess) }
+    return { hints, emptied: hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess) }
+  }
+
+  /**
+   * As many hints as there are free slots: each may be a call. Where all handlers of the user take batches, one batch of the smallest
+   * size is a call per job at most; regrow's own jobs, which have hardly ever one, get what slots these leave.
+   */
+  #sized(jobs: PopRequest['jobs']): Pick<PopRequest, 'jobs' | 'limit'> {
+    const { free } = this.#ports.slots
+    const isMany = ({ job }: { readonly job: string }) => this.#handlers.get(job)?.many === true
+    const batches = jobs.filter(isMany)
+    const others = jobs.length - batches.length
+    const left = Math.floor((free - batches.length) / Math.max(1, others))
+    if (batches.length === 0 || left < Math.min(1, others) || jobs.some((each) => !isMany(each) && !isOwn(each.job)))
+      return { jobs, limit: free }
+    const smallest = Math.min(...batches.map(({ job }) => this.#handlers.get(job)?.batchMax ?? 1))
+    return {
+      jobs: jobs.map((each) => (isMany(each) ? each : { ...each, limit: Math.min(each.limit, left) })),
+      limit: Math.max(free, smallest),
+    }
   }
 
   /** Ends early when one of the jobs that are at their limit no longer is. */
@@ -107,7 +127,7 @@ export class Intake {
     const { slots } = this.#ports
     const handler = this.#handlers.get(name)
     if (!handler || this.#ports.claiming(name) >= claimingMax) return 0
-    return Math.min(Math.max(0, slots.free), slots.room(name) * (handler.many ? handler.batchMax : 1))
+    return slots.room(name) * (handler.many ? handler.batchMax : 1)
   }
 
   readonly #anyRoom = (): boolean => [...this.#handlers.keys()].some((name) => this.#room(name) > 0)

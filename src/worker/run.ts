@@ -10,7 +10,7 @@ import type { Job } from '../job/job.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ended, Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
-import { abort, contextOfMany, contextOfOne, type RunState } from './context.ts'
+import { abort, contextOfMany, contextOfOne, mark, type RunState, stateOf } from './context.ts'
 import type { Running } from './running.ts'
 import type { Transact } from './transact.ts'
 
@@ -25,35 +25,33 @@ export interface RunPorts {
   readonly sure: () => boolean
 }
 
-/** Calls the handler once for these entries. Resolves when their outcomes are known; `over` when the call has really ended. */
-export function run(
-  ports: RunPorts,
-  handler: Handler,
-  entries: readonly Ready[],
-): { ended: Promise<Ended[]>; over: Promise<void> } {
-  const marks: RunState['marks'] = new Map()
-  const none = { nobodys: undefined, controller: undefined, aborted: undefined }
-  const state: RunState = { entries, marks, settled: new Set(), ...none }
+/** What comes of a call. Not as promises: at tens of thousands of runs a second each of them counts. */
+export interface RunTells {
+  /** The outcomes are known. */
+  ended(list: Ended[]): void
+  /** The call has really ended. */
+  over(): void
+}
+
+/** Calls the handler once for these entries, and tells what comes of it. */
+export function run(ports: RunPorts, handler: Handler, entries: readonly Ready[], tells: RunTells): void {
+  const state = stateOf(entries)
   const lost = (reason: Error) => abort(state, reason)
   for (const { take } of entries) ports.claims.watch(take, lost)
   const startedAt = ports.clock.now()
-  let over: Promise<void> = Promise.resolve()
-  // A promise per run and no race of several: at tens of thousands of runs a second each of them counts.
-  const ended = new Promise<Ended[]>((resolve) => {
-    let known = false
-    const end = (fallback: Outcome) => {
-      if (known) return
-      known = true
-      resolve(outcomesOf(ports, handler, state, fallback, ports.clock.now() - startedAt))
-    }
-    // What the watch on time gives up is a failure of the key, though its handler may still be running.
-    const finished = ports.running.begin(state, handler.job.timeoutMs, startedAt, end)
-    over = call(ports, handler, state).then((outcome) => {
-      finished()
-      end(outcome)
-    })
+  let known = false
+  const end = (fallback: Outcome) => {
+    if (known) return
+    known = true
+    tells.ended(outcomesOf(ports, handler, state, fallback, ports.clock.now() - startedAt))
+  }
+  // What the watch on time gives up is a failure of the key, though its handler may still be running.
+  const finished = ports.running.begin(state, handler.job.timeoutMs, startedAt, end)
+  void call(ports, handler, state).then((outcome) => {
+    finished()
+    end(outcome)
+    tells.over()
   })
-  return { ended, over }
 }
 
 function outcomesOf(
@@ -66,14 +64,14 @@ function outcomesOf(
   // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
   const rest: Outcome =
     handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
-  const outcomes = entries.map(({ take }) => (settled.has(take) ? succeeded : (marks.get(take) ?? rest)))
+  const outcomes = entries.map(({ take }) => (settled?.has(take) ? succeeded : (marks?.get(take) ?? rest)))
   // Drawn for failures only: a success waits for nothing, and chance is dear.
   const chance = outcomes.some(({ kind }) => kind === 'failure') ? random.float() : 0
   return entries.map(
     (entry, i): Ended => ({
       entry,
       outcome: outcomes[i] as Outcome,
-      settled: settled.has(entry.take),
+      settled: settled?.has(entry.take) === true,
       chance,
       tookMs,
     }),
@@ -87,12 +85,13 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
   const { events } = ports
   try {
     // Keys are read at once; only inputs are validated, and that may take its time.
-    const values = handler.job.input ? await inputsOf(handler, state) : keysOf(state)
+    const read = handler.job.input ? inputsOf(handler, state) : keysOf(state)
+    const values = Array.isArray(read) ? read : await read
     if (values.length === 0) return succeeded
     // Asked again right before the start: a neighbour may have kept the event loop busy for a lease. Nothing is counted.
     if (!ports.sure()) return { kind: 'again', inMs: 0 }
     if (events.heard('job.started'))
-      for (const entry of state.entries.filter(({ take }) => !state.marks.has(take)))
+      for (const entry of state.entries.filter(({ take }) => !state.marks?.has(take)))
         events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
     const value = handler.many ? values : values[0]
     const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
@@ -100,7 +99,7 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
     return succeeded
   } catch (error) {
     for (const { job, key, take } of state.entries)
-      if (state.settled.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
+      if (state.settled?.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
     // What ends because its worker stops is given back: nothing is counted.
     if (isStopping(state.aborted)) return { kind: 'again', inMs: 0 }
     // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
@@ -112,33 +111,54 @@ async function call(ports: RunPorts, handler: Handler, state: RunState): Promise
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
 /** Keys in their own type. One that cannot be read is marked as failed and left out: its neighbours run. */
-function keysOf({ entries, marks }: RunState): unknown[] {
+function keysOf(state: RunState): unknown[] {
   const values: unknown[] = []
-  for (const { job, key, take } of entries)
+  for (const entry of state.entries)
     try {
-      values.push(job.key.decode(key))
+      values.push(entry.job.key.decode(entry.key))
     } catch (error) {
-      marks.set(take, { kind: 'failure', error })
+      mark(state, entry, { kind: 'failure', error })
     }
   return values
 }
 
-/** Stored inputs. One that does not fit is marked as failed and left out, like a key. */
-async function inputsOf(handler: Handler, { entries, marks }: RunState): Promise<unknown[]> {
+/** Stored inputs, at once where their schema answers at once. One that does not fit is marked as failed and left out, like a key. */
+function inputsOf(handler: Handler, state: RunState): unknown[] | Promise<unknown[]> {
+  const results = state.entries.map(validated)
+  const read = (all: readonly Validated[]) => fitting(handler, state, all)
+  return results.some(isLater) ? Promise.all(results).then(read) : read(results as Validated[])
+}
+
+function fitting(handler: Handler, state: RunState, results: readonly Validated[]): unknown[] {
   const values: unknown[] = []
-  for (const entry of entries)
+  for (const [i, entry] of state.entries.entries())
     try {
-      const input = await inputOf(entry)
+      const input = inputOf(results[i] as Validated)
       values.push(handler.many ? { id: entry.key, input } : input)
     } catch (error) {
-      marks.set(entry.take, { kind: 'failure', error })
+      mark(state, entry, { kind: 'failure', error })
     }
   return values
 }
 
-/** The stored input, validated again: code may have changed since it was stored. */
-async function inputOf({ job, input }: Ready): Promise<unknown> {
-  const result = await (job.input as NonNullable<Job['input']>)['~standard'].validate(JSON.parse(input ?? 'null'))
+/** What a schema says of a stored input; or why it could not be asked. */
+type Validated = Awaited<ReturnType<Schema['~standard']['validate']>> | { readonly error: unknown }
+type Schema = NonNullable<Job['input']>
+
+const isLater = (result: Validated | Promise<Validated>): result is Promise<Validated> => 'then' in result
+
+/** The stored input is validated again: code may have changed since it was stored. */
+function validated({ job, input }: Ready): Validated | Promise<Validated> {
+  try {
+    const answer = (job.input as Schema)['~standard'].validate(JSON.parse(input ?? 'null'))
+    return 'then' in answer ? answer.then(undefined, (error: unknown) => ({ error })) : answer
+  } catch (error) {
+    return { error }
+  }
+}
+
+function inputOf(result: Validated): unknown {
+  if ('error' in result) throw result.error
   if (!result.issues) return result.value
   throw new RegrowError(
     'bad_input',

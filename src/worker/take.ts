@@ -1,40 +1,69 @@
-// Upper arrow, step take: popped hints of one job in; claims and refusals out. One statement, no user SQL.
+// Upper arrow, step take: popped hints of one job in; claims and refusals out. One statement, no user SQL. Where the store can, the
+// check of what nobody remembers travels right behind it, and its answer comes out, too.
 import type { Job } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import type { Ledger, TakeOptions } from '../store/ledger.ts'
+import type { Claim, Ledger, TakeAnswer, TakeOptions } from '../store/ledger.ts'
+import type { Checked, Source } from '../store/source.ts'
 import type { Refused, Taken } from './batch.ts'
 import type { Claims } from './claims.ts'
 
+export interface TakenBatch {
+  readonly taken: Taken[]
+  readonly refused: Refused[]
+  /** What a check that began after the take has found of all of them; null: they are still to be checked. */
+  readonly checked: Checked | null
+}
+
+/** `source`: whose check may go with it; null: it is asked for later. */
 export async function take(
-  ledger: Ledger,
-  claims: Claims,
+  { ledger, claims, source }: { ledger: Ledger; claims: Claims; source: Source | null },
   job: Job,
   hints: readonly PoppedHint[],
   options: TakeOptions = {},
-): Promise<{ taken: Taken[]; refused: Refused[] }> {
-  const numbered = hints.map((hint) => ({ hint, take: claims.next() }))
-  const byKey = new Map(numbered.map((each) => [each.hint.key, each]))
+): Promise<TakenBatch> {
+  const numbered = hints.map((hint) => ({ job: job.name, key: hint.key, take: claims.next() }))
   try {
-    const answers = await ledger.take(
-      claims.holder,
-      numbered.map(({ hint, take }) => ({ job: job.name, key: hint.key, take })),
-      options,
-    )
-    const taken: Taken[] = []
-    const refused: Refused[] = []
-    for (const { key, verdict, waitMs, failures, crashes, version, together } of answers) {
-      const { hint, take } = byKey.get(key) as (typeof numbered)[number]
-      if (verdict === 'taken')
-        taken.push({ job, key, fresh: hint.fresh, take, failures, crashes, together, ledgerVersion: version })
+    const both = source && (await takeThenCheck(ledger, claims, source, numbered))
+    if (both) {
+      const taken = hints.map((hint, i) => takenOf(job, hint, (numbered[i] as Claim).take, nothing))
+      return { taken, refused: [], checked: both.checked }
+    }
+    const answers = await ledger.take(claims.holder, numbered, options)
+    const batch: TakenBatch = { taken: [], refused: [], checked: null }
+    for (const [i, answer] of answers.entries()) {
+      const [hint, { take }] = [hints[i] as PoppedHint, numbered[i] as Claim]
+      if (answer.verdict === 'taken') batch.taken.push(takenOf(job, hint, take, answer))
       else {
         claims.forget(take)
-        refused.push({ hint, why: verdict, waitMs, ledgerVersion: version })
+        batch.refused.push({ hint, why: answer.verdict, waitMs: answer.waitMs, ledgerVersion: answer.version })
       }
     }
-    return { taken, refused }
+    return batch
   } catch (error) {
     // The statement may have committed. Neither known nor awaited any more, the next beat gives the keys back.
     for (const { take } of numbered) claims.forget(take)
     throw error
   }
 }
+
+/** Null: nothing was taken. A check that failed is asked for once more, by itself: there its error belongs to a key, or to all. */
+async function takeThenCheck(
+  ledger: Ledger,
+  { holder }: Claims,
+  source: Source,
+  numbered: readonly Claim[],
+): Promise<{ readonly checked: Checked | null } | null> {
+  if (!ledger.takeThenCheck || !source.checkQuery) return null
+  const query = await source.checkQuery(numbered.map(({ key }) => key))
+  const both = await ledger.takeThenCheck(holder, numbered, query)
+  return both && { checked: both.checked && query.read(both.checked) }
+}
+
+const nothing = { failures: 0, crashes: 0, version: null, together: null }
+
+const takenOf = (
+  job: Job,
+  { key, fresh }: PoppedHint,
+  take: number,
+  { failures, crashes, version, together }: Pick<TakeAnswer, keyof typeof nothing>,
+): Taken => ({ job, key, fresh, take, failures, crashes, together, ledgerVersion: version })

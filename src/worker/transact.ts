@@ -42,7 +42,7 @@ export function transacts(ports: TransactPorts): Transact {
   const { source } = ports
   const gathered = effectsOf(ports)
   return async (state, work, { settle = true }) => {
-    if (state.settled.size > 0)
+    if (state.settled?.size)
       throw new RegrowError(
         'tx_twice',
         'ctx.tx was called a second time in one run',
@@ -56,11 +56,10 @@ export function transacts(ports: TransactPorts): Transact {
     }
     const [entry] = state.entries
     const finish = entry ? source(entry).finishes : null
-    const shares =
-      gathered && entry && settle && state.entries.length === 1 && state.marks.size === 0 && finish !== 'slot'
+    const shares = gathered && entry && settle && state.entries.length === 1 && !state.marks && finish !== 'slot'
     if (!shares) return alone()
     const answer = await gathered({ entry, statement, row: done(entry, finish), alone })
-    state.settled.add(entry.take)
+    state.settled = new Set([entry.take])
     return answer
   }
 }
@@ -79,7 +78,7 @@ async function inTransaction<T>(
   }
   const value = await transaction(async (tx, own) => {
     const value = await fn(own as never)
-    covered = state.entries.filter(({ take }) => !state.marks.has(take))
+    covered = state.entries.filter(({ take }) => !state.marks?.has(take))
     // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
     // statement and first, so that rows are locked in key order (M30).
     if (!settle || covered.length < state.entries.length) {
@@ -103,7 +102,7 @@ async function inTransaction<T>(
       state.nobodys = { inMs: awayMs }
     throw error
   })
-  if (settle) for (const { take } of covered) state.settled.add(take)
+  if (settle) state.settled = new Set(covered.map(({ take }) => take))
   return value
 }
 

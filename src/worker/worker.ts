@@ -26,7 +26,7 @@ import { Running } from './running.ts'
 import { settle } from './settle.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
-import { take } from './take.ts'
+import { type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
 /** Keys per settle statement at most. */
@@ -89,7 +89,7 @@ export class Worker {
       stuck: () => this.running.stuckCount,
       popped: async () => void (await this.#popping.catch(() => {})),
       reserve: async ({ job }, hint) =>
-        (await take(store.ledger, this.claims, job, [hint], { suspects: true })).taken[0],
+        (await take({ ...this.#back, source: null }, job, [hint], { suspects: true })).taken[0],
       run: (handler, hint, entry) => this.#runAlone(handler, hint, entry),
       giveBack: (entry) => giveBack(this.#back, [entry]),
       failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
@@ -183,7 +183,7 @@ export class Worker {
       const plan = calls(handler, ready, slots + this.#slots.room(name))
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - slots), name)
-      for (const entries of plan.calls) void this.#finish(handler, entries)
+      for (const entries of plan.calls) this.#finish(handler, entries)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
       hints = plan.over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
       await giveBack(this.#back, plan.over)
@@ -201,38 +201,36 @@ export class Worker {
   async #runAlone(handler: Handler, hint: PoppedHint, entry: Taken): Promise<void> {
     const { ledger } = this.#ports.store
     const { name } = handler.job
-    const [ready] = await this.#checked(handler, [hint], [entry], [])
+    const taken = { taken: [entry], refused: [], checked: null }
+    const [ready] = await this.#checked(handler, new Map([[hint.key, hint]]), taken)
     if (!ready) return
     const begins = await ledger.alone(this.claims.holder, { job: name, key: ready.key, take: ready.take })
     if (!begins || !this.sure()) return giveBack(this.#back, [ready], 1_000)
     this.#slots.take(1, name)
-    await this.#finish(handler, [ready])
+    await new Promise<void>((resolve) => this.#finish(handler, [ready], resolve))
   }
 
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
   async #claim(handler: Handler, hints: readonly PoppedHint[]): Promise<Ready[]> {
-    const { store, events } = this.#ports
+    const { source, events } = this.#ports
     const { job } = handler
-    const known = hints.filter(({ key }) => isCanonical(job.key, key))
-    const foreign = hints.length - known.length
+    const byKey = new Map<string, PoppedHint>()
+    let foreign = 0
+    for (const hint of hints)
+      if (isCanonical(job.key, hint.key)) byKey.set(hint.key, hint)
+      else foreign++
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
-    const byKey = new Map(known.map((hint) => [hint.key, hint]))
     if (byKey.size === 0) return []
-    const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])
-    return this.#checked(handler, [...byKey.values()], taken, refused)
+    const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()])
+    return this.#checked(handler, byKey, taken)
   }
 
-  async #checked(
-    handler: Handler,
-    hints: readonly PoppedHint[],
-    taken: readonly Taken[],
-    refused: readonly Refused[],
-  ): Promise<Ready[]> {
+  async #checked(handler: Handler, byKey: ReadonlyMap<string, PoppedHint>, batch: TakenBatch): Promise<Ready[]> {
     try {
-      return await this.#check(handler, new Map(hints.map((hint) => [hint.key, hint])), taken, refused)
+      return await this.#check(handler, byKey, batch)
     } catch (error) {
       // Whatever failed, nothing of this batch has started: a claim that stays known would be held for ever (M31).
-      await release(this.#back, taken).catch(() => {})
+      await release(this.#back, batch.taken).catch(() => {})
       throw error
     }
   }
@@ -241,12 +239,11 @@ export class Worker {
   async #check(
     handler: Handler,
     byKey: ReadonlyMap<string, PoppedHint>,
-    taken: readonly Taken[],
-    refused: readonly Refused[],
+    { taken, refused, checked: known }: TakenBatch,
   ): Promise<Ready[]> {
     const { store, source, begin, random } = this.#ports
     const { job } = handler
-    const checked = await check(source(job), taken, refused)
+    const checked = await check(source(job), taken, refused, known)
     const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
     if (stopped.length > 0)
       await release(
@@ -297,17 +294,23 @@ export class Worker {
   }
 
   /** Run, then settle; the slot is free when the outcome is recorded and the call has ended. */
-  async #finish(handler: Handler, entries: readonly Ready[]): Promise<void> {
-    const { ended, over } = run(this.#run, handler, entries)
-    try {
-      await this.#settler.add(await ended)
-    } catch (error) {
+  #finish(handler: Handler, entries: readonly Ready[], recorded: () => void = () => {}): void {
+    // A handler that never ends keeps its slot, and nothing else.
+    let open = 2
+    const close = () => {
+      if (--open === 0) this.#slots.give(1, handler.job.name)
+    }
+    const sent = () => {
+      for (const { take } of entries) this.claims.forget(take)
+      recorded()
+      close()
+    }
+    const failed = (error: unknown) => {
       // The store did not take the outcome: the beat gives the keys back, or somebody frees them.
       this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })
+      sent()
     }
-    for (const { take } of entries) this.claims.forget(take)
-    // Not awaited: a handler that never ends keeps its slot, and nothing else.
-    void over.then(() => this.#slots.give(1, handler.job.name))
+    run(this.#run, handler, entries, { ended: (list) => this.#settler.put(list, sent, failed), over: close })
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {

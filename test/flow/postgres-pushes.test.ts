@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Hint } from '../../src/queue/hint.ts'
 import type { SqlExecutor } from '../../src/store/executor.ts'
+import { migrations } from '../../src/store/sql/migrations/migrations.gen.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { QueuePlace, StandingClock } from '../services/queue-place.ts'
 
@@ -164,4 +165,20 @@ test('what others pushed is counted within a second, and what was popped makes r
   await other.pop({ jobs: [{ job: 'a', limit: 2_500 }], limit: 2_500, waitMs: 0 })
   clock.pass(1_001)
   expect(await queue.push(many(4_000, 1_000))).toEqual({ added: 1_000, merged: 0, dropped: 0 })
+})
+
+test('a migration that comes while a process runs changes nothing of how its hints are merged', async () => {
+  const queue = place.queue()
+  const later = (ms: number) => queue.push([hint('later', { delayMs: ms })])
+  const { statements } = migrations.find(({ name }) => name === '007-hint-order') as (typeof migrations)[number]
+  try {
+    await place.beside.query(`drop index regrow.hints_key`)
+    await place.beside.query(`create unique index hints_key on regrow.hints (key, job collate "POSIX")`)
+    expect(await later(60_000)).toMatchObject({ added: 1 })
+    expect(await later(30_000)).toMatchObject({ merged: 1 })
+  } finally {
+    for (const statement of statements) await place.beside.query(statement)
+  }
+  expect(await later(20_000)).toMatchObject({ merged: 1 })
+  expect(await count()).toBe(1)
 })

@@ -12,6 +12,8 @@ interface PgAnswer {
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<PgAnswer>
   query(config: { name: string; text: string; values: unknown[] }): Promise<PgAnswer>
+  /** What it writes to. */
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } }
   /** The server process, as it was told at start-up. */
   readonly processID?: number | null
   release?(destroy?: boolean | Error): void

@@ -7,7 +7,7 @@ import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { isDirect, prepared } from './prepared.ts'
+import { isDirect, type Prepared, prepared } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
@@ -40,10 +40,12 @@ export async function openDatabase(
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })
-  const pool = (connections: number, timeoutMs?: number) =>
+  const pool = (connections: number, timeoutMs?: number, pipeline = false) =>
     new pg.default.Pool({
       connectionString: url,
       max: connections,
+      // Two statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
+      ...(pipeline ? { pipeline } : {}),
       keepAlive: true,
       connectionTimeoutMillis: 10_000,
       ...(timeoutMs ? { query_timeout: timeoutMs } : {}),
@@ -52,13 +54,14 @@ export async function openDatabase(
   const pools = {
     own: pool(ownMax.own, 20_000),
     queue: pool(ownMax.queue, 20_000),
-    checks: pool(theirsMax.checks, 20_000),
+    checks: pool(theirsMax.checks, 20_000, true),
     pages: pool(theirsMax.pages, 20_000),
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
+  const checks = prepared(pools.checks)
   return {
-    ...statements(prepared(pools.own), { checks: prepared(pools.checks), pages: pools.pages }, theirsMax),
+    ...statements(prepared(pools.own), { checks, pages: pools.pages }, theirsMax),
     queue: prepared(pools.queue),
     listen: listener(
       clock,
@@ -176,13 +179,15 @@ const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = [
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
   own: SqlExecutor,
-  theirs: { readonly checks: SqlExecutor; readonly pages: Connections },
+  theirs: { readonly checks: SqlExecutor | Prepared; readonly pages: Connections },
   most: { readonly checks: number; readonly pages: number },
-): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryWithin'> {
+): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryThenTheirs' | 'queryWithin'> {
   const [checks, pages] = [limited(most.checks), limited(most.pages)]
+  const both = 'queryThen' in theirs.checks ? theirs.checks : null
   return {
     query: (text, params) => own.query(text, params),
     queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
+    ...(both && { queryThenTheirs: (...args) => checks(() => both.queryThen(...args)) }),
     queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
   }
 }

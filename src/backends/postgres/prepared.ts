@@ -2,7 +2,8 @@
 // executing it does. Only on a connection that leads straight to its server process; behind a pooler names would belong to
 // somebody else's session.
 import { createHash } from 'node:crypto'
-import { type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
+import type { SqlQuery } from '../../job/pending.ts'
+import { type Both, type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 
 /**
@@ -19,29 +20,85 @@ export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState
 const namesMost = 500
 
 /** Runs statements on connections of a pool of our own. All of them look for keys. */
-export function prepared(pool: Pick<PgPool, 'connect'>): SqlExecutor {
+export function prepared(pool: Pick<PgPool, 'connect'>): Prepared {
   const direct = new WeakMap<PgClient, boolean>()
+  const isNamed = async (client: PgClient) => {
+    if (!direct.has(client)) direct.set(client, await isReady(client))
+    return direct.get(client) === true
+  }
   return {
     async query(text, params = []) {
       const client = await pool.connect()
       quieten(client)
       let broken: Error | undefined
       try {
-        if (!direct.has(client)) direct.set(client, await isReady(client))
-        const name = direct.get(client) ? nameOf(text) : undefined
-        if (name === undefined) return await client.query(text, [...params])
-        return await client.query({ name, text, values: [...params] })
+        return await send(client, { text, values: params }, await isNamed(client))
       } catch (error) {
-        // As a pool does it: after an error the next statement gets another connection, unless it was about the data.
-        if (!/^2[23]/.test(sqlState(error) ?? '')) broken = error as Error
+        broken = brokenBy(error)
         if (!isUnprepared(error)) throw error
       } finally {
         client.release?.(broken)
       }
       return this.query(text, params)
     },
+    async queryThen(own, theirs) {
+      const client = await pool.connect()
+      quieten(client)
+      let broken: Error | undefined
+      try {
+        const [first, second] = await inARow(client, own, theirs, await isNamed(client))
+        if (first?.status === 'rejected') throw first.reason
+        if (second?.status === 'rejected') broken = brokenBy(second.reason)
+        return { own: first?.value as Answer, theirs: second?.status === 'fulfilled' ? second.value : null }
+      } catch (error) {
+        broken = brokenBy(error)
+        if (!isUnprepared(error)) throw error
+      } finally {
+        client.release?.(broken)
+      }
+      return { own: await this.query(own.text, own.values), theirs: null }
+    },
   }
 }
+
+type Answer = Awaited<ReturnType<PgClient['query']>>
+
+/** S2: the second begins when the first has committed. Behind a pooler it waits for the answer: it might get another session. */
+async function inARow(
+  client: PgClient,
+  own: SqlQuery,
+  theirs: SqlQuery,
+  named: boolean,
+): Promise<PromiseSettledResult<Answer>[]> {
+  if (named) return Promise.allSettled(inOneGo(client, () => [send(client, own, true), send(client, theirs, true)]))
+  const [first] = await Promise.allSettled([send(client, own, false)])
+  if (first.status === 'rejected') return [first]
+  return [first, ...(await Promise.allSettled([send(client, theirs, false)]))]
+}
+
+/** Statements by themselves, or two in a row: see `SqlDatabase.queryThenTheirs`. */
+export interface Prepared extends SqlExecutor {
+  queryThen(own: SqlQuery, theirs: SqlQuery): Promise<Both>
+}
+
+function send(client: PgClient, { text, values }: SqlQuery, named: boolean): ReturnType<PgClient['query']> {
+  const name = named ? nameOf(text) : undefined
+  return name === undefined ? client.query(text, [...values]) : client.query({ name, text, values: [...values] })
+}
+
+/** What a client with `pipeline: true` is told in `work` leaves as one packet; who reads it is woken once. */
+function inOneGo<T>(client: PgClient, work: () => T): T {
+  const { stream } = client.connection ?? {}
+  stream?.cork?.()
+  try {
+    return work()
+  } finally {
+    stream?.uncork?.()
+  }
+}
+
+/** As a pool does it: after an error the next statement gets another connection, unless it was about the data. */
+const brokenBy = (error: unknown) => (/^2[23]/.test(sqlState(error) ?? '') ? undefined : (error as Error))
 
 /** True where statements get names, and are planned for that. */
 async function isReady(client: PgClient): Promise<boolean> {

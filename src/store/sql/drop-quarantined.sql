@@ -16,11 +16,10 @@ held as materialized (
 ),
 found as materialized (
   select h.*, n.id
-    , n.id is not null as own -- before 6
-    , n.id is not null or t.key is not null as own -- since 6
+    , n.id is not null or t.key is not null as own
   from held h left join regrow.intents n on n.job = $1::text
     and n.id = case when h.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then h.key::uuid end
-  left join regrow.slots t on t.lane = $1::text and t.key = h.key and t.state = 'waiting' -- since 6
+  left join regrow.slots t on t.lane = $1::text and t.key = h.key and t.state = 'waiting'
 ),
 doomed as materialized (
   select * from found where not exists (select 1 from found where not own)
@@ -31,10 +30,10 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
-skipped as ( -- since 6
-  update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock() -- since 6
-  from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting' -- since 6
-), -- since 6
+skipped as (
+  update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock()
+  from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting'
+),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
   select regrow.clock(), $3::text, 'quarantine.drop', $1::text,

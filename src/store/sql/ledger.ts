@@ -1,7 +1,7 @@
 // The ledger in SQL: one statement per verb, a hundred keys each.
 import { messageOf } from '../../base/errors.ts'
 import type { SqlQuery } from '../../job/pending.ts'
-import { type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../executor.ts'
+import { type Row, type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../executor.ts'
 import type { Claim, Ledger, SettleRow, TakeAnswer } from '../ledger.ts'
 import { numberArray, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
@@ -11,25 +11,41 @@ const looks = 20
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   let looksLeft = 0
-  /** Most keys are new to the ledger. False: one of them is not, or this worker is not registered. */
-  const takesNew = async (holder: string, claims: readonly Claim[]): Promise<boolean> => {
-    if (looksLeft > 0) {
-      looksLeft--
-      return false
-    }
+  /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered. */
+  const takesNew = async <T>(
+    holder: string,
+    claims: readonly Claim[],
+    send: (query: SqlQuery) => Promise<T>,
+    answer: (sent: T) => { rows: Row[] },
+  ): Promise<T | null> => {
+    if (claims.length === 0 || looksLeft > 0) return null
     try {
-      const { rows } = await db.query(texts().takeNew, [holder, ...arraysOf(claims)])
-      return Number(rows[0]?.taken) === claims.length
+      const sent = await send({ text: texts().takeNew, values: [holder, ...arraysOf(claims)] })
+      return Number(answer(sent).rows[0]?.taken) === claims.length ? sent : null
     } catch (error) {
       if (sqlState(error) !== '23505') throw error
       looksLeft = looks
-      return false
+      return null
     }
   }
+  const { queryThenTheirs } = db
   return {
+    ...(queryThenTheirs && {
+      async takeThenCheck(holder, claims, check) {
+        const both = await takesNew(
+          holder,
+          claims,
+          (take) => queryThenTheirs(take, check),
+          ({ own }) => own,
+        )
+        return both && { checked: both.theirs }
+      },
+    }),
     async take(holder, claims, { suspects = false } = {}) {
-      if (!suspects && claims.length > 0 && (await takesNew(holder, claims)))
+      const one = ({ text, values }: SqlQuery) => db.query(text, values)
+      if (!suspects && (await takesNew(holder, claims, one, (sent) => sent)))
         return claims.map(({ job, key }) => ({ job, key, ...nothingRemembered }))
+      if (looksLeft > 0) looksLeft--
       const { rows } = await db.query(texts().take, [holder, suspects, ...arraysOf(claims)])
       const plain = takesOf(rows[0]?.plain)
       const others = JSON.parse((rows[0]?.others as string | null) ?? '[]') as Remembered[]
@@ -128,11 +144,12 @@ const settleAll = (texts: Statements, holder: string, rows: readonly SettleRow[]
 
 const isLeaseLost = (error: unknown) => /lease lost: \d/.test(messageOf(error))
 
-const arraysOf = (rows: readonly Claim[]) => [
-  textArray(rows.map(({ job }) => job)),
-  textArray(rows.map(({ key }) => key)),
-  numberArray(rows.map(({ take }) => take)),
-]
+/** Jobs, keys and takes; a job that all have in common is named once. */
+const arraysOf = (rows: readonly Claim[]) => {
+  const common = rows[0]?.job
+  const jobs = common !== undefined && rows.every(({ job }) => job === common) ? [common] : rows.map(({ job }) => job)
+  return [textArray(jobs), textArray(rows.map(({ key }) => key)), numberArray(rows.map(({ take }) => take))]
+}
 
 /** A key of which the ledger remembered something, or that it refused. */
 type Remembered = [

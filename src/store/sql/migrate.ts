@@ -8,10 +8,16 @@ import { newestSchema, oldestSchema } from './schema.ts'
 /** An arbitrary number that is regrow's. */
 const lockNumber = 7_236_142_905
 
+const createdBy = (name: string) =>
+  (migrations.find((migration) => migration.name === name)?.statements ?? []).filter((statement) =>
+    /^(create|alter) .*regrow\.(hints|canary)/.test(statement),
+  )
+
 /** What makes the tables of the Postgres queue, where they are missing. */
-export const hintTables = (migrations.find(({ name }) => name === '005-queue')?.statements ?? []).filter((statement) =>
-  /^create .*regrow\.(hints|canary)\b/.test(statement),
-)
+export const hintTables = [
+  ...createdBy('005-queue').filter((statement) => !/\bhints_key\b/.test(statement)),
+  ...createdBy('007-hint-order'),
+]
 
 /** The version of the schema; 0 when there is none. Throws where something else than regrow wrote it. */
 export async function schemaVersion(db: SqlExecutor): Promise<number> {

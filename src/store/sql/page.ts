@@ -5,7 +5,7 @@ import type { Row } from '../executor.ts'
 import type { Page } from '../source.ts'
 
 /** Keys of these types hold neither a comma nor a mark; the others are listed as JSON. */
-const isBare = ({ columns }: KeyCodec) => columns.length === 1 && columns[0]?.type !== 'text'
+export const isBare = ({ columns }: KeyCodec) => columns.length === 1 && columns[0]?.type !== 'text'
 
 /**
  * `rows`: a query of (place, key, version, since, at, renewed, wait_ms, eligible), in its order. It is read once; the list keeps the

@@ -1,11 +1,12 @@
 -- Settle of successes alone, the common case: the same fence as in settle.sql (S3), in fewer words for the server to plan.
--- $1 holder · $2 jobs · $3 keys · $4 takes, arrays of the same length as text
+-- $1 holder · $2 jobs, or the one job of all · $3 keys · $4 takes, arrays as text
 -- Returns one row: `takes`, those that were held. Index: ledger_pkey, one probe per key in key order (M30); locked rows are
 -- deleted by where they stand.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
 with held as materialized (
   select h.place from (
-    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
+    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
     order by key collate "C", job
   ) i
   cross join lateral (

@@ -1,10 +1,11 @@
 -- Settle of successes whose work was an intent: as settle-done.sql, and the intents of those that were held go, too.
--- $1 holder · $2 jobs · $3 keys, the ids of the intents · $4 takes, arrays of the same length as text
+-- $1 holder · $2 jobs, or the one job of all · $3 keys, the ids of the intents · $4 takes, arrays as text
 -- Returns one row: `takes`, those that were held. Index: ledger_pkey, one probe per key in key order (M30), and intents_pkey.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
 with held as materialized (
   select h.place from (
-    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
+    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
     order by key collate "C", job
   ) i
   cross join lateral (

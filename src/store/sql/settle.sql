@@ -38,10 +38,10 @@ kept as (
 finished as (
   delete from regrow.intents n
   where n.id = any (array(select case when h.finish = 'intent' then h.key::uuid end from held h where h.state = 'done' and h.finish = 'intent'))
+),
+ran as (
+  update regrow.slots t set state = 'ran', ended_at = regrow.clock()
+  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot'))
+    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting'
 )
-, ran as ( -- since 6
-  update regrow.slots t set state = 'ran', ended_at = regrow.clock() -- since 6
-  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot')) -- since 6
-    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting' -- since 6
-) -- since 6
 select take::text as take from held

@@ -4,11 +4,11 @@ import type { Job } from '../../job/job.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
-import type { HeldCounts, PendingKey, Source } from '../source.ts'
+import type { Checked, CheckQuery, HeldCounts, PendingKey, Source } from '../source.ts'
 import { textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
-import { pageOf, pageText } from './page.ts'
+import { isBare, pageOf, pageText } from './page.ts'
 import { unmetConditions } from './unmet.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
@@ -63,10 +63,10 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     const cursor = after === null ? [] : job.key.split(after)
     return { text, values: [...query.values, job.name, limit, horizonMs, ...cursor] }
   }
-  const checkQuery = async (keys: readonly string[]): Promise<SqlQuery> => {
+  const checkQuery = async (keys: readonly string[]): Promise<CheckQuery> => {
     const query = read()
     const text = checkText(job, query, await shapeOf())
-    return { text, values: [...query.values, job.name, keyList(job, keys)] }
+    return { text, values: [...query.values, job.name, keyList(job, keys)], read: checkedBy }
   }
   return {
     get versioned() {
@@ -112,16 +112,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     },
     async check(keys) {
       const { text, values } = await checkQuery(keys)
-      const { rows } = await named(db.queryTheirs(text, values))
-      const found = JSON.parse((rows[0]?.rows as string | null) ?? '[]') as [
-        string,
-        number,
-        string | null,
-        string | null,
-      ][]
-      const pending = new Map<string, PendingKey>()
-      for (const [key, waitMs, version = null, input = null] of found) pending.set(key, { key, version, waitMs, input })
-      return { paused: rows[0]?.paused === true, pending }
+      return checkedBy(await named(db.queryTheirs(text, values)))
     },
     ...(job.query && {
       unmet: async (key: string) => named(unmetConditions(db, job, read(), await shapeOf(), key, sqlType)),
@@ -185,7 +176,6 @@ function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
   const after = resumed ? afterCursor(job, shape, first + 3) : ''
-  const key = keyText(shape.keys.map((_, i) => `p.k${i}`))
   const [at, horizon] = ['(select at from env)', '(select horizon from env)']
   return `
 with env as materialized (
@@ -195,21 +185,21 @@ with env as materialized (
 remembered as materialized (
   select b.key from regrow.ledger b where (select small from env) and b.job = $${first}::text limit ${smallLedger}
 )
-select p.place, ${key} as key, p.version, p.since, ${at} as at, l.renewed is true as renewed,
+select p.place, p.key, p.version, p.since, ${at} as at, l.renewed is true as renewed,
   case when p.run_at is null and l.retry_at is null then 0 else
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)', at)} end as wait_ms,
   (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= ${horizon})
     and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= ${horizon}) as eligible
 from (
-  select row_number() over (order by ${keys.join(', ')}) as place, ${columnsOf(shape)} from (
+  select row_number() over (order by ${keys.join(', ')}) as place, ${keyText(keys)} as key, ${columnsOf(shape)} from (
 ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
 ) p left join lateral (
   select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
-  from regrow.ledger b where b.key = ${key} and b.job = $${first}::text
-    and (not (select small from env) or ${key} in (select r.key from remembered r)) offset 0
+  from regrow.ledger b where b.key = p.key and b.job = $${first}::text
+    and (not (select small from env) or p.key in (select r.key from remembered r)) offset 0
 ) l on true
 order by ${shape.keys.map((_, i) => `p.k${i}`).join(', ')}`
 }
@@ -269,13 +259,43 @@ ${query.text}
       : `select f.* from ${list} cross join lateral (${rows(
           shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
         )} offset 0) f`
-  const cells = [key, shape.runAt ? waitMs('c.run_at', 'env.at') : '0']
-  if (shape.version || shape.input) cells.push('c.version', 'c.input')
   // One text for the whole batch: as rows, a hundred keys cost the client more than the server.
   return `
 select ${paused.replace('$JOB', `$${first}`)} as paused, (
-  select json_agg(json_build_array(${cells.join(', ')})) from (
+  select ${listedRows(job, key, shape)} from (
   ${found}
   ) c${shape.runAt ? ' cross join (select regrow.clock() as at) env' : ''}
 )::text as rows`
+}
+
+/** U+001E stands between rows: neither a bare key nor a JSON text of Postgres' own making holds it. */
+const divider = '\u001e'
+
+/** The rows of a check as one text. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
+function listedRows(job: Job, key: string, shape: QueryShape): string {
+  const waits = shape.runAt ? `case when c.run_at is null then 0 else ${waitMs('c.run_at', 'env.at')} end` : '0'
+  if (!isBare(job.key) || shape.version) return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
+  const facts = shape.runAt || shape.input ? ` || ',' || ${waits} || ',' || coalesce(c.input, '')` : ''
+  return `string_agg(${key}${facts}, chr(30))`
+}
+
+const checkedBy = ({ rows: [row] }: { readonly rows: readonly Row[] }): Checked => ({
+  paused: row?.paused === true,
+  pending: pendingOf((row?.rows as string | null | undefined) ?? null),
+})
+
+function pendingOf(text: string | null): Map<string, PendingKey> {
+  const pending = new Map<string, PendingKey>()
+  if (text?.startsWith('[')) {
+    const found = JSON.parse(text) as [string, number, string | null, string | null][]
+    for (const [key, waitMs, version, input] of found) pending.set(key, { key, version, waitMs, input })
+  } else
+    for (const row of text?.split(divider) ?? []) {
+      const end = row.indexOf(',')
+      const key = end < 0 ? row : row.slice(0, end)
+      const facts = end < 0 ? end : row.indexOf(',', end + 1)
+      const waitMs = end < 0 ? 0 : Number(row.slice(end + 1, facts))
+      pending.set(key, { key, version: null, waitMs, input: end < 0 ? null : row.slice(facts + 1) || null })
+    }
+  return pending
 }

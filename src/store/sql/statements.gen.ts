@@ -247,11 +247,10 @@ held as materialized (
 ),
 found as materialized (
   select h.*, n.id
-    , n.id is not null as own -- before 6
-    , n.id is not null or t.key is not null as own -- since 6
+    , n.id is not null or t.key is not null as own
   from held h left join regrow.intents n on n.job = $1::text
     and n.id = case when h.key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then h.key::uuid end
-  left join regrow.slots t on t.lane = $1::text and t.key = h.key and t.state = 'waiting' -- since 6
+  left join regrow.slots t on t.lane = $1::text and t.key = h.key and t.state = 'waiting'
 ),
 doomed as materialized (
   select * from found where not exists (select 1 from found where not own)
@@ -262,10 +261,10 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
-skipped as ( -- since 6
-  update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock() -- since 6
-  from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting' -- since 6
-), -- since 6
+skipped as (
+  update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock()
+  from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting'
+),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
   select regrow.clock(), $3::text, 'quarantine.drop', $1::text,
@@ -969,7 +968,8 @@ told as (
 select lane, key, (extract(epoch from slot) * 1000)::float8 as slot_ms from put`,
   settleAll: `with held as materialized (
   select h.place from (
-    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
+    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
     order by key collate "C", job
   ) i
   cross join lateral (
@@ -987,7 +987,8 @@ finished as (
 select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::int end as held from done`,
   settleDone: `with held as materialized (
   select h.place from (
-    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
+    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
     order by key collate "C", job
   ) i
   cross join lateral (
@@ -1002,7 +1003,8 @@ done as (
 select string_agg(take::text, ',') as takes from done`,
   settleFinished: `with held as materialized (
   select h.place from (
-    select job, key, take from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
+    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
+    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
     order by key collate "C", job
   ) i
   cross join lateral (
@@ -1053,12 +1055,12 @@ kept as (
 finished as (
   delete from regrow.intents n
   where n.id = any (array(select case when h.finish = 'intent' then h.key::uuid end from held h where h.state = 'done' and h.finish = 'intent'))
+),
+ran as (
+  update regrow.slots t set state = 'ran', ended_at = regrow.clock()
+  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot'))
+    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting'
 )
-, ran as ( -- since 6
-  update regrow.slots t set state = 'ran', ended_at = regrow.clock() -- since 6
-  where t.lane = any (array(select h.job from held h where h.state = 'done' and h.finish = 'slot')) -- since 6
-    and t.key = any (array(select h.key from held h where h.state = 'done' and h.finish = 'slot')) and t.state = 'waiting' -- since 6
-) -- since 6
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
   n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
@@ -1112,12 +1114,12 @@ cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
   takeNew: `with env as materialized (
-  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
+  select regrow.clock() as at, ($2::text::text[])[1] as job, set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered
 ),
 taken as (
   insert into regrow.ledger (job, key, holder, take, state, updated_at)
-  select i.job, i.key, $1::text, i.take, 'running', env.at
+  select coalesce(i.job, env.job), i.key, $1::text, i.take, 'running', env.at
   from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as i(job, key, take) cross join env
   where env.registered and env.quick = 'off'
   order by i.key collate "C", i.job
@@ -1125,7 +1127,8 @@ taken as (
 )
 select count(*)::int as taken from taken`,
   take: `with input as materialized (
-  select job, key, take from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
+  select coalesce(x.job, (select ($3::text::text[])[1])) as job, x.key, x.take
+  from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
 ),
 env as materialized (
   select regrow.clock() as at,

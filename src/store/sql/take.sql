@@ -1,6 +1,6 @@
 -- Take: puts holder and take number on popped keys.
--- $1 holder · $2 true: a suspect, for a run of its own · $3 jobs · $4 keys · $5 takes, arrays of the same length as text, each
---   (job, key) once
+-- $1 holder · $2 true: a suspect, for a run of its own · $3 jobs, or the one job of all · $4 keys · $5 takes, arrays as text,
+--   each (job, key) once
 -- Returns one row: `plain`, the takes of keys that were granted and of which nothing is remembered, and `others`, json
 --   [[take, verdict, wait_ms, failures, crashes, version, together]]. Most keys are plain: as rows they cost more than the insert.
 -- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
@@ -9,7 +9,8 @@
 -- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'live'.
 -- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
 with input as materialized (
-  select job, key, take from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
+  select coalesce(x.job, (select ($3::text::text[])[1])) as job, x.key, x.take
+  from unnest($3::text::text[], $4::text::text[], $5::text::int8[]) as x(job, key, take)
 ),
 env as materialized (
   select regrow.clock() as at,

@@ -144,8 +144,8 @@ export const ofSchedules: readonly Mutant[] = [
     'sql-slot-of-another-lane-ran',
     'a settle records no slot as run',
     'src/store/sql/settle.sql',
-    `update regrow.slots t set state = 'ran', ended_at = regrow.clock() -- since 6`,
-    `update regrow.slots t set state = t.state, ended_at = regrow.clock() -- since 6`,
+    `update regrow.slots t set state = 'ran', ended_at = regrow.clock()`,
+    `update regrow.slots t set state = t.state, ended_at = regrow.clock()`,
     storeAgreement,
   ),
 ]

@@ -8,8 +8,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'take-number-not-raised',
     'every claim of a process has the same take number',
     worker('claims'),
-    'this.#known.set(++this.#lastTake, () => {})',
-    'this.#known.set((this.#lastTake = 1), () => {})',
+    'this.#known.set(++this.#lastTake, nobody)',
+    'this.#known.set((this.#lastTake = 1), nobody)',
     sim,
   ),
   mutant(
@@ -50,10 +50,10 @@ export const ofTheWorker: readonly Mutant[] = [
     changes: [
       {
         file: worker('worker'),
-        find: 'const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])',
+        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()])',
         put: `const early = this.#ports.source(job) as unknown as { early: unknown }
     early.early = this.#ports.source(job).check([...byKey.keys()])
-    const { taken, refused } = await take(store.ledger, this.claims, job, [...byKey.values()])`,
+    const taken = await take({ ...this.#back, source: null }, job, [...byKey.values()])`,
       },
       {
         file: worker('check'),
@@ -229,8 +229,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'delay-only-in-the-queue',
     'M40: when an intent is to run is not stored with it',
     'src/enqueue/record.ts',
-    'await json, inMs, atMs, uniqueKey',
-    'await json, inMs: 0, atMs, uniqueKey',
+    'given, input, inMs, atMs, uniqueKey',
+    'given, input, inMs: 0, atMs, uniqueKey',
     sim,
   ),
   mutant(

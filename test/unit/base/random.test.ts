@@ -1,7 +1,7 @@
 // Chance: uuids in time order, and spreads within their share.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { spread, systemRandom, timeOrderedUuid } from '../../../src/base/random.ts'
+import { spread, systemRandom, uuidsInOrder } from '../../../src/base/random.ts'
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -9,9 +9,10 @@ test('an id is a uuid of version 7 and variant 10, whatever chance gives', () =>
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 2 ** 48 - 1 }),
-      fc.uint8Array({ minLength: 10, maxLength: 10 }),
+      fc.uint8Array({ minLength: 8, maxLength: 8 }),
       (ms, bytes) => {
-        const id = timeOrderedUuid({ float: () => 0, hex: () => Buffer.from(bytes).toString('hex') }, ms)
+        const hex = (count: number) => Buffer.from(bytes.subarray(0, count)).toString('hex')
+        const id = uuidsInOrder({ float: () => 0, hex })(ms)
         expect(id).toMatch(uuidV7)
         expect(Number.parseInt(id.slice(0, 13).replace('-', ''), 16)).toBe(ms)
       },
@@ -23,14 +24,24 @@ test('ids of later milliseconds sort after earlier ones, as text', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 2 ** 48 - 1 }), { minLength: 2, maxLength: 20 }), (times) => {
       const sorted = [...times].sort((a, b) => a - b)
-      const ids = sorted.map((ms) => timeOrderedUuid(systemRandom, ms))
+      const ids = sorted.map((ms) => uuidsInOrder(systemRandom)(ms))
       expect([...ids].sort()).toEqual(ids)
     }),
   )
 })
 
-test('a thousand ids of one millisecond differ', () => {
-  expect(new Set(Array.from({ length: 1_000 }, () => timeOrderedUuid(systemRandom, 1))).size).toBe(1_000)
+test('ten thousand ids of one millisecond differ, come in order, and are uuids', () => {
+  const next = uuidsInOrder(systemRandom)
+  const ids = Array.from({ length: 10_000 }, () => next(1))
+  expect(new Set(ids).size).toBe(ids.length)
+  expect([...ids].sort()).toEqual(ids)
+  expect(ids.every((id) => uuidV7.test(id))).toBe(true)
+})
+
+test('ids come in order when the clock goes back', () => {
+  const next = uuidsInOrder(systemRandom)
+  const ids = [5_000, 4_000, 4_999, 5_001].map((ms) => next(ms))
+  expect([...ids].sort()).toEqual(ids)
 })
 
 test('the system gives floats in [0, 1) and hex of the length asked for', () => {

@@ -14,7 +14,7 @@ test('a run has as many pairs as its size has by default, unless it is told', ()
 test('some rows are those whose names begin so', () => {
   const ids = (only: string) =>
     chosen(scenes(true), optionsOf(['--only', only], pairs)).flatMap((scene) => scene.map(({ id }) => id))
-  expect(ids('postgres.bulk')).toEqual(['postgres.bulk', 'postgres.bulk.intents'])
+  expect(ids('postgres.bulk.i')).toEqual(['postgres.bulk.intents', 'postgres.bulk.intents.four'])
   expect(ids('redis')).toEqual([])
 })
 

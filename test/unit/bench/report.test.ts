@@ -43,6 +43,7 @@ test('the rows are those that were agreed on, each once', () => {
   expect(redis.specs.map(({ id }) => id).sort()).toEqual(
     [
       'redis.bulk',
+      'redis.bulk.four',
       'redis.bulk.intents',
       'redis.drain.none',
       'redis.drain.claim.many',
@@ -58,7 +59,9 @@ test('the rows are those that were agreed on, each once', () => {
   expect(postgres.specs.map(({ id }) => id).sort()).toEqual(
     [
       'postgres.bulk',
+      'postgres.bulk.four',
       'postgres.bulk.intents',
+      'postgres.bulk.intents.four',
       'postgres.single',
       'postgres.drain.claim',
       'postgres.drain.claim.many',
@@ -70,12 +73,19 @@ test('the rows are those that were agreed on, each once', () => {
   )
 })
 
-test('every row on Postgres has both peers, and a mark for each of them', () => {
-  for (const { peers, mark } of postgres.specs)
-    expect([Object.keys(peers), Object.keys(mark)]).toEqual([
-      ['pg-boss', 'graphile-worker'],
-      ['pg-boss', 'graphile-worker'],
-    ])
+test('every row on Postgres has both peers, and a mark for each of them; those of four callers are only shown', () => {
+  const both = ['pg-boss', 'graphile-worker']
+  for (const { id, peers, mark } of postgres.specs) {
+    expect(Object.keys(peers), id).toEqual(both)
+    expect(mark && Object.keys(mark), id).toEqual(id.endsWith('.four') ? null : both)
+  }
+})
+
+test('a row without a mark is neither met nor missed', () => {
+  const shown = postgres.specs.filter(({ id }) => id === 'postgres.bulk.four')
+  const text = textOf(postgres.bench, run(shown), shown)
+  expect(text).toContain('3.00× / 2.73×')
+  expect(text).not.toMatch(/met|MISSED/)
 })
 
 test.each(comparisons)('$bench.name: a quick run has the same rows and marks with fewer jobs', ({ specs, whole }) => {

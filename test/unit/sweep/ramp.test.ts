@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { defaultBounds } from '../../../src/queue/hint.ts'
 import { allowedBy } from '../../../src/sweep/ramp.ts'
 
-test('a thousand at once, twice as many with each tenth of a second, and no bound in the end', () => {
-  expect([0, 100, 200, 400].map(allowedBy)).toEqual([1_000, 2_000, 4_000, 16_000])
-  expect(allowedBy(50)).toBe(1_414)
-  expect(allowedBy(599)).toBeGreaterThan(defaultBounds.maxHints)
-  expect(allowedBy(600)).toBe(Number.POSITIVE_INFINITY)
+test('a thousand at once, twice as many with each twentieth of a second, and no bound in the end', () => {
+  expect([0, 50, 100, 200].map(allowedBy)).toEqual([1_000, 2_000, 4_000, 16_000])
+  expect(allowedBy(25)).toBe(1_414)
+  expect(allowedBy(299)).toBeGreaterThan(defaultBounds.maxHints)
+  expect(allowedBy(300)).toBe(Number.POSITIVE_INFINITY)
 })
 
 test('where nothing came back at once there is no ramp, and a clock that was put back allows the first ones', () => {

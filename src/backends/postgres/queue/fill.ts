@@ -7,10 +7,10 @@ import { statements } from './statements.gen.ts'
 /** `room`: hints that the lane may still take. `looks`: some of them may be there; else all are expected to be new. */
 export async function fill(
   db: Pick<SqlDatabase, 'queryWithin'>,
-  { job, page, timeoutMs, epoch = null }: FillRequest,
+  { job, page, limit, timeoutMs, epoch = null }: FillRequest,
   { room, looks }: { readonly room: number; readonly looks: boolean },
 ): Promise<Filled> {
-  const values = [...page.values, job, epoch === null ? null : String(epoch), Math.max(0, room)]
+  const values = [...page.values, job, epoch === null ? null : String(epoch), Math.max(0, room), limit]
   const send = (how: Look) => db.queryWithin(timeoutMs, textOf(page, how), values)
   const { rows } = await send(looks ? 'looks' : 'all new').catch((error: unknown) => {
     // One of them is there after all, or somebody pushes it at this moment: it is quicker without looking for that, but not then.
@@ -23,15 +23,25 @@ export async function fill(
 /** How a fill treats hints that are there already, and those that somebody pushes at the same moment. */
 type Look = 'all new' | 'looks' | 'looks twice'
 
-const look = `and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null`
+const look = `and (
+    select true from regrow.hints h
+    where octet_length(h.key) = octet_length(p.key) and h.key = p.key and h.job is not distinct from :1::text
+  ) is null`
+
+/** As many as there were rows and room, or none of them. */
+const writtenAll = '(select case when env.meant then least(seen.plain, :3::int8) else 0 end from seen cross join env)'
 
 function textOf({ text, values }: SqlQuery, how: Look): string {
   const own = (number: string) => `$${values.length + Number(number)}`
   const [before, after] = statements.fill.split(':page') as [string, string]
   const filled = after
     .replace(':look', how === 'all new' ? '' : look)
-    .replace(':conflict', how === 'looks twice' ? 'on conflict do nothing' : '')
-    .replace(/(?<!:):([123])\b/g, (_, number) => own(number))
+    .replace(
+      ':returning',
+      how === 'all new' ? '' : `${how === 'looks twice' ? 'on conflict do nothing' : ''} returning 1`,
+    )
+    .replace(':added', how === 'all new' ? writtenAll : '(select count(*) from put)')
+    .replace(/(?<!:):([1234])\b/g, (_, number) => own(number))
   // The page's text is put in last: nothing in it is taken for a place of ours.
   return `${before}${text}${filled}`
 }

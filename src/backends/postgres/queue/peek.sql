@@ -4,5 +4,6 @@ select k.key, h.fresh, greatest(0, extract(epoch from h.due_at - env.at) * 1000)
 from unnest($2::text::text[]) as k(key)
 cross join (select regrow.clock() as at) env
 cross join lateral (
-  select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
+  select h.fresh, h.due_at from regrow.hints h
+  where octet_length(h.key) = octet_length(k.key) and h.key = k.key and h.job is not distinct from $1::text offset 0
 ) h

@@ -20,7 +20,9 @@ gone as (
   returning h.job, h.key, h.due_at
 )
 select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '1 s') #>> '{}' from env) as at,
-  (select json_agg(json_build_array(g.job, g.key, true) order by g.due_at) from gone g)::text as hints,
+  (select json_agg(json_build_array(l.job, true, l.keys)) from (
+    select g.job, json_agg(g.key order by g.due_at) as keys from gone g group by g.job
+  ) l)::text as hints,
   (select json_agg(json_build_array(r.job, true, r.due_at)) from (
     select job, max(due_at) as due_at from gone group by job
   ) r)::text as reached

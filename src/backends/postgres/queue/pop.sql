@@ -1,7 +1,7 @@
 -- Pop: removes and returns due hints, fresh ones first, but `$3` of them from the swept lane before that.
 -- $1 json [{ job, most, fresh, swept }], the last two the due times that a pop before has come to; null: the beginning
 -- $2 most hints over all jobs · $3 share of the swept lane
--- Returns one row: the canary (null when there is none), `hints`: json [[job, key, fresh]], `reached`: json
+-- Returns one row: the canary (null when there is none), `hints`: json [[job, fresh, [key]]], `reached`: json
 --   [[job, fresh, due time]] of the last one of each lane, and `at`, from when on to look in lanes that were emptied; where there
 --   was none, also `wait_ms` until a delayed one comes due.
 -- Index: hints_due; rows are deleted by where they stand.
@@ -54,7 +54,9 @@ gone as (
   returning h.job, h.key, h.fresh, h.due_at
 )
 select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '1 s') #>> '{}' from env) as at,
-  (select json_agg(json_build_array(g.job, g.key, g.fresh) order by g.fresh desc, g.due_at) from gone g)::text as hints,
+  (select json_agg(json_build_array(l.job, l.fresh, l.keys) order by l.fresh desc) from (
+    select g.job, g.fresh, json_agg(g.key order by g.due_at) as keys from gone g group by g.job, g.fresh
+  ) l)::text as hints,
   (select json_agg(json_build_array(r.job, r.fresh, r.due_at)) from (
     select job, fresh, max(due_at) as due_at from gone group by job, fresh
   ) r)::text as reached,

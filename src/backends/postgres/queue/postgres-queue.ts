@@ -189,8 +189,8 @@ export class PostgresQueue implements Queue {
     const wanted = this.#reached.from(request.jobs)
     const sentAt = this.#clock.now()
     const [row] = (await send(JSON.stringify(wanted))).rows
-    const found = JSON.parse((row?.hints as string | null) ?? '[]') as [string, string, boolean][]
-    const hints = found.map(([job, key, fresh]): PoppedHint => ({ job, key, fresh }))
+    const found = JSON.parse((row?.hints as string | null) ?? '[]') as [string, boolean, string[]][]
+    const hints = found.flatMap(([job, fresh, keys]) => keys.map((key): PoppedHint => ({ job, key, fresh })))
     const reached = JSON.parse((row?.reached as string | null) ?? '[]')
     this.#reached.note(request, { hints, lanes, at: row?.at as string, reached, tookMs: this.#clock.now() - sentAt })
     this.#rotation?.popped()

@@ -13,7 +13,8 @@ with env as materialized (
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable
   from unnest($2::text::text[]) as k(key) cross join lateral (
-    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
+    select h.fresh, h.due_at from regrow.hints h
+    where octet_length(h.key) = octet_length(k.key) and h.key = k.key and h.job is not distinct from $1::text offset 0
   ) h
 ),
 put as (

@@ -16,7 +16,9 @@ asked as materialized (
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
-    exists (select 1 from regrow.hints h where h.key = x.key and h.job is not distinct from x.job) as there
+    exists (
+      select 1 from regrow.hints h where octet_length(h.key) = octet_length(x.key) and h.key = x.key and h.job is not distinct from x.job
+    ) as there
   from asked x cross join env where x.meant
 ),
 lanes as materialized (
@@ -45,7 +47,7 @@ allowed as materialized (
 put as (
   insert into regrow.hints as h (job, key, due_at, fresh)
   select job, key, due_at, fresh from allowed order by job collate "C", key collate "C"
-  on conflict (job, key) do update
+  on conflict (octet_length(key), key, job) do update
     set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
       fresh = true
     where excluded.fresh and (not h.fresh or excluded.due_at < h.due_at)

@@ -2,6 +2,7 @@
 // own. Due hints of one job go the quick way while their lane is known to have room; all others are counted by the statement.
 import { Batcher } from '../../../base/batcher.ts'
 import type { Clock } from '../../../base/clock.ts'
+import { limited } from '../../../base/limited.ts'
 import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../queue/hint.ts'
 import type { PushOptions } from '../../../queue/queue.ts'
 import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
@@ -15,6 +16,8 @@ type KeyOf = Pick<Hint, 'job' | 'key'>
 /** A push of more has a statement of its own. */
 const togetherMax = 100
 const pageSize = 1_000
+/** Such statements at a time: all write to the end of the same two indexes, and a third one only stands in their way. */
+const abreast = 2
 /**
  * S11: so long a count of a lane is good for, and so much of its bound has to be left: what others push meanwhile, and what
  * comes due, is not in it. Nearer to its bound a lane is counted by each push.
@@ -36,6 +39,8 @@ export class Pushes {
   readonly #together: Batcher<Hint, Outcome>
   /** Jobs of which a key was there that was expected to be new, and how many pushes still look first. */
   readonly #looksFor = new Map<string, number>()
+  readonly #inTurn = limited(abreast)
+  #push: string = statements.push
   /** By job and lane. */
   readonly #rooms = new Map<string, Room>()
   /** Hints that pages on their way may add. */
@@ -52,7 +57,7 @@ export class Pushes {
     const plain = (options.share ?? 1) === 1 && options.epoch == null
     // Who holds the only connection cannot wait for others that need it.
     const gathers = plain && hints.length <= togetherMax && !isInTransaction()
-    return summed(gathers ? await this.#together.add(hints) : await this.#send(hints, options))
+    return summed(gathers ? await this.#together.add(hints) : await this.#inTurn(() => this.#send(hints, options)))
   }
 
   /** S11: hints that the swept lane of a job may still take; up to `wanted` are kept for this one until `done` tells how many it took. */
@@ -171,14 +176,26 @@ export class Pushes {
     const { maxHints, maxDelayed } = this.#bounds
     const [due, delayed] = [maxHints, maxDelayed].map((most) => Math.ceil(most * (options.share ?? 1)))
     const params = [JSON.stringify(list), due as number, delayed as number, epochOf(options)]
-    const { rows } = await this.#db.query(statements.push, params)
+    const { rows } = await this.#upsert(params)
     const outcomes = new Map<string, Outcome>()
     for (const outcome of ['merged', 'dropped', 'lost'] as const)
       for (const [job, key] of JSON.parse((rows[0]?.[outcome] as string | null) ?? '[]') as [string, string][])
         outcomes.set(nameOf({ job, key }), outcome)
     return hints.map((hint) => outcomes.get(nameOf(hint)) ?? 'added')
   }
+
+  /** 42P10: there is no such index to merge hints by, so it is the other one. */
+  #upsert(params: Parameters<SqlExecutor['query']>[1]): ReturnType<SqlExecutor['query']> {
+    return this.#db.query(this.#push, params).catch((error: unknown) => {
+      if (sqlState(error) !== '42P10') throw error
+      this.#push = this.#push === pushBefore7 ? statements.push : pushBefore7
+      return this.#db.query(this.#push, params)
+    })
+  }
 }
+
+/** On schema 6 one hint per job and key is another index; a migration may come while this process runs. */
+const pushBefore7 = statements.push.replace('on conflict (octet_length(key), key, job)', 'on conflict (job, key)')
 
 /** Somebody has pushed one of these keys, or does at this moment. */
 const unlessThere = (error: unknown): undefined => {

@@ -21,27 +21,30 @@ put as (
   select :1::text, p.key, env.at, false from page p cross join env
   where env.meant and p.eligible and p.wait_ms = 0 and not p.renewed :look
   order by p.key collate "C" limit :3::int8
-  :conflict
-  returning 1
-),
-added as materialized (
-  select count(*)::int as count from put
+  :returning
 ),
 seen as materialized (
   select count(*)::int as scanned, (count(*) filter (where eligible))::int as eligible,
-    extract(epoch from max(at) - min(since) filter (where eligible and since <= at)) * 1000 as oldest_ms
+    count(*) filter (where eligible and wait_ms = 0 and not renewed) as plain,
+    extract(epoch from max(at) - min(since) filter (where eligible and since <= at)) * 1000 as oldest_ms,
+    max(key) filter (where place = :4::int8) as last,
+    json_agg(json_build_array(key, version, wait_ms, renewed) order by place)
+      filter (where eligible and (wait_ms > 0 or renewed)) as rows,
+    json_agg(key) filter (where place % greatest(:4::int8 / 32, 1) = 0 and eligible and wait_ms = 0 and not renewed) as sample
   from page
+),
+added as materialized (
+  select :added::int as count
 )
-select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.count as added, env.meant,
-  (select key from page where place = seen.scanned) as last,
+select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.count as added, env.meant, seen.last,
   case when added.count < :3::int8 or not env.meant then 0 else (
     select count(*) from page p where p.eligible and p.wait_ms = 0 and not p.renewed
-      and (select true from regrow.hints h where h.key = p.key and h.job is not distinct from :1::text) is null
+      and (
+        select true from regrow.hints h
+        where octet_length(h.key) = octet_length(p.key) and h.key = p.key and h.job is not distinct from :1::text
+      ) is null
   ) - added.count end::int as dropped,
-  (select json_agg(json_build_array(key, version, wait_ms, renewed) order by place) from page
-    where eligible and (wait_ms > 0 or renewed))::text as rows,
-  (select json_agg(key) from page
-    where place % greatest(seen.scanned / 32, 1) = 0 and eligible and wait_ms = 0 and not renewed)::text as sample,
+  seen.rows::text as rows, seen.sample::text as sample,
   case when added.count > 0 then pg_notify('regrow_hints', :1::text)::text end as told
 from added cross join env cross join seen`,
   moveMark: `with found as materialized (
@@ -56,7 +59,8 @@ select epoch::text as epoch, sequence::text as sequence from found`,
 from unnest($2::text::text[]) as k(key)
 cross join (select regrow.clock() as at) env
 cross join lateral (
-  select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
+  select h.fresh, h.due_at from regrow.hints h
+  where octet_length(h.key) = octet_length(k.key) and h.key = k.key and h.job is not distinct from $1::text offset 0
 ) h`,
   popFresh: `with env as materialized (
   select regrow.clock() as at
@@ -76,7 +80,9 @@ gone as (
   returning h.job, h.key, h.due_at
 )
 select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '1 s') #>> '{}' from env) as at,
-  (select json_agg(json_build_array(g.job, g.key, true) order by g.due_at) from gone g)::text as hints,
+  (select json_agg(json_build_array(l.job, true, l.keys)) from (
+    select g.job, json_agg(g.key order by g.due_at) as keys from gone g group by g.job
+  ) l)::text as hints,
   (select json_agg(json_build_array(r.job, true, r.due_at)) from (
     select job, max(due_at) as due_at from gone group by job
   ) r)::text as reached
@@ -127,7 +133,9 @@ gone as (
   returning h.job, h.key, h.fresh, h.due_at
 )
 select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at - interval '1 s') #>> '{}' from env) as at,
-  (select json_agg(json_build_array(g.job, g.key, g.fresh) order by g.fresh desc, g.due_at) from gone g)::text as hints,
+  (select json_agg(json_build_array(l.job, l.fresh, l.keys) order by l.fresh desc) from (
+    select g.job, g.fresh, json_agg(g.key order by g.due_at) as keys from gone g group by g.job, g.fresh
+  ) l)::text as hints,
   (select json_agg(json_build_array(r.job, r.fresh, r.due_at)) from (
     select job, fresh, max(due_at) as due_at from gone group by job, fresh
   ) r)::text as reached,
@@ -148,7 +156,8 @@ left join regrow.canary m on m.one`,
 there as materialized (
   select k.key, not h.fresh or h.due_at > (select at from env) as movable
   from unnest($2::text::text[]) as k(key) cross join lateral (
-    select h.fresh, h.due_at from regrow.hints h where h.key = k.key and h.job is not distinct from $1::text offset 0
+    select h.fresh, h.due_at from regrow.hints h
+    where octet_length(h.key) = octet_length(k.key) and h.key = k.key and h.job is not distinct from $1::text offset 0
   ) h
 ),
 put as (
@@ -187,7 +196,9 @@ asked as materialized (
 input as materialized (
   select x.job, x.key, x.fresh, coalesce(x.delay_ms, 0) > 0 as delayed,
     env.at + make_interval(secs => greatest(coalesce(x.delay_ms, 0), 0) / 1000) as due_at,
-    exists (select 1 from regrow.hints h where h.key = x.key and h.job is not distinct from x.job) as there
+    exists (
+      select 1 from regrow.hints h where octet_length(h.key) = octet_length(x.key) and h.key = x.key and h.job is not distinct from x.job
+    ) as there
   from asked x cross join env where x.meant
 ),
 lanes as materialized (
@@ -216,7 +227,7 @@ allowed as materialized (
 put as (
   insert into regrow.hints as h (job, key, due_at, fresh)
   select job, key, due_at, fresh from allowed order by job collate "C", key collate "C"
-  on conflict (job, key) do update
+  on conflict (octet_length(key), key, job) do update
     set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
       fresh = true
     where excluded.fresh and (not h.fresh or excluded.due_at < h.due_at)
@@ -237,10 +248,13 @@ select (
   )::text as dropped,
   (select json_agg(json_build_array(a.job, a.key)) from asked a where not a.meant)::text as lost,
   (select count(*) from told)::int as told`,
-  room: `select count(*)::int as count from (
-  select 1 from regrow.hints h
-  where h.job = $1::text and h.fresh = $2::boolean and h.due_at <= (select regrow.clock()) limit $3::int8
-) x`,
+  room: `select case when held.most * 4 <= $3::int8 then held.most else (
+    select count(*) from (
+      select 1 from regrow.hints h
+      where h.job = $1::text and h.fresh = $2::boolean and h.due_at <= (select regrow.clock()) limit $3::int8
+    ) x
+  ) end::int as count
+from (select pg_relation_size('regrow.hints') / 44 as most) held`,
   wipe: `with mark as (
   delete from regrow.canary
 ),

@@ -213,4 +213,9 @@ export const migrations: readonly { version: number; name: string; statements: r
     `create index if not exists slots_ended on regrow.slots (ended_at) where state in ('ran', 'skipped')`,
     `alter table regrow.pulse add column if not exists audit_at timestamptz not null default '-infinity'`,
   ] },
+  { version: 7, name: '007-hint-order', statements: [
+    `drop index if exists regrow.hints_key`,
+    `create unique index if not exists hints_key on regrow.hints (octet_length(key), key, job collate "POSIX") with (fillfactor = 100)`,
+    `alter index if exists regrow.hints_due set (fillfactor = 100)`,
+  ] },
 ]

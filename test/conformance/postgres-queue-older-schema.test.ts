@@ -1,0 +1,18 @@
+// The queue on Postgres keeps every rule on the schema one version back, too, where one hint per job and key is another index.
+import { afterAll, beforeAll } from 'vitest'
+import { postgres } from '../../src/backends/postgres/index.ts'
+import { oldestSchema } from '../../src/store/sql/schema.ts'
+import { queueSuite } from '../../src/testing/index.ts'
+import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { migrateTo } from '../services/schemas.ts'
+import { declareCases } from './declare-cases.ts'
+import { openQueue } from './postgres-subject.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase('queue')
+  await migrateTo(database.url, oldestSchema)
+})
+afterAll(() => database.drop())
+
+declareCases(queueSuite({ open: (bounds, surroundings) => openQueue(postgres(database.url, bounds), surroundings) }))

@@ -1,0 +1,81 @@
+// A take and its check in one round trip are two statements still: the second sees what was committed before the first was granted
+// (S2), and an error of either is its own.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Job, readJob } from '../../src/job/job.ts'
+import type { Claim } from '../../src/store/ledger.ts'
+import type { Store } from '../../src/store/store.ts'
+import { claims, granted, outcomes, Stores } from './stores.ts'
+
+let stores: Stores
+let store: Store
+let job: Job
+
+beforeAll(async () => {
+  stores = await Stores.open('take_check')
+  store = await stores.store()
+  await store.prepare({ migrate: false })
+  await stores.query(`create table rows (id text primary key, state text not null, divisor int not null default 1)`)
+  const pending = { text: `select id from rows where state = 'pending' and 1 / divisor > 0`, values: [] }
+  job = readJob('a', { pending }).job
+})
+afterAll(() => stores.close())
+beforeEach(async () => {
+  await stores.query('truncate rows, regrow.ledger, regrow.workers')
+  for (const holder of ['w1', 'w2']) await stores.worker(holder)
+  await stores.query(`insert into rows (id, state) values ('x', 'pending'), ('y', 'pending'), ('z', 'done')`)
+})
+
+async function both(holder: string, list: readonly Claim[]) {
+  const query = await store.source(job).checkQuery?.(list.map(({ key }) => key))
+  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query))
+  return answer && { held: true, checked: answer.checked && query.read(answer.checked) }
+}
+
+test('keys that nobody knows are taken, and the check tells which of them are pending', async () => {
+  const found = await both('w1', claims(['x', 'y', 'z']))
+  expect([...(found?.checked?.pending.keys() ?? [])].sort()).toEqual(['x', 'y'])
+  for (const key of ['x', 'y', 'z']) expect(await stores.row(key)).toMatchObject({ holder: 'w1', state: 'running' })
+})
+
+test('work that is finished while the take waits for it is granted, and found not to be pending', async () => {
+  const [held] = await granted(store, 'w2', claims(['x']))
+  const beside = await stores.client()
+  await beside.query('begin')
+  await beside.query(`update rows set state = 'done' where id = 'x'`)
+  await beside.query(`delete from regrow.ledger where key = 'x' and take = $1`, [held?.take])
+  const waiting = both('w1', claims(['x']))
+  // The statement stands behind the row that the other transaction is about to delete.
+  const blocked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+  while ((await stores.query(blocked)).length === 0);
+  await beside.query('commit')
+  const found = await waiting
+  expect(await stores.row('x')).toMatchObject({ holder: 'w1' })
+  expect(found?.checked?.pending.size).toBe(0)
+})
+
+test('where one of the keys is remembered nothing is taken, and the next takes look first', async () => {
+  const [failed] = await granted(store, 'w2', claims(['x']))
+  await store.ledger.settle('w2', outcomes([failed as Claim], { state: 'retrying', failures: 1, retryMs: 60_000 }))
+  expect(await both('w1', claims(['x', 'y']))).toBeNull()
+  expect(await stores.row('y')).toBeUndefined()
+  expect(await both('w1', claims(['y']))).toBeNull()
+  expect((await store.ledger.take('w1', claims(['x', 'y']))).map(({ verdict }) => verdict)).toEqual(['later', 'taken'])
+})
+
+test('who is not registered takes nothing', async () => {
+  const fresh = await stores.store()
+  await fresh.prepare({ migrate: false })
+  const query = await fresh.source(job).checkQuery?.(['x'])
+  expect(await fresh.ledger.takeThenCheck?.('nobody', claims(['x']), query as never)).toBeNull()
+  expect(await stores.row('x')).toBeUndefined()
+})
+
+test('a check that fails leaves the claims as they are, and the connection goes on', async () => {
+  const fresh = await stores.store()
+  await fresh.prepare({ migrate: false })
+  await stores.query(`update rows set divisor = 0 where id = 'y'`)
+  const query = await fresh.source(job).checkQuery?.(['x', 'y'])
+  expect(await fresh.ledger.takeThenCheck?.('w1', claims(['x', 'y']), query as never)).toEqual({ checked: null })
+  for (const key of ['x', 'y']) expect(await stores.row(key)).toMatchObject({ holder: 'w1' })
+  expect((await fresh.source(job).check(['x'])).pending.size).toBe(1)
+})
