@@ -150,6 +150,9 @@ function* release(schema: Schema, session: Session, holder: string, claims: read
 }
 
 function* settle(schema: Schema, session: Session, holder: string, rows: readonly SettleRow[]): Statement<Set<number>> {
+  // What the statement's snapshot shows: an intent that commits while it waits for a claim stays, and is run again.
+  const ofIntents = rows.filter(({ finish }) => finish === 'intent').map(({ key }) => key)
+  const intents = new Set(ofIntents.filter((key) => session.get(schema.intents, uuidOf(key))))
   const held: { outcome: SettleRow; row: LedgerRow }[] = []
   for (const outcome of inOrder(rows)) {
     const row = yield* mine(schema, session, holder, outcome)
@@ -159,7 +162,7 @@ function* settle(schema: Schema, session: Session, holder: string, rows: readonl
   for (const { outcome, row } of held) {
     const done = outcome.state === 'done'
     session.set(schema.ledger, ledgerId(row.job, row.key), done ? undefined : settled(row, outcome, at))
-    if (done && outcome.finish === 'intent') yield* removeIntent(schema, session, uuidOf(outcome.key))
+    if (done && intents.has(outcome.key)) yield* removeIntent(schema, session, uuidOf(outcome.key))
     if (done && outcome.finish === 'slot') yield* recordSlot(schema, session, outcome, at)
   }
   return new Set(held.map(({ outcome }) => outcome.take))
