@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { slotKey } from '../../../src/job/schedule.ts'
 import type { ScheduleSpec, ScheduleWrite, SlotWrite } from '../../../src/store/schedules.ts'
-import { type Call, call, type Detail, type Memory, pass, sorted, take } from './store-calls.ts'
+import { beat, type Call, call, type Detail, type Memory, pass, sorted, take } from './store-calls.ts'
 import { gridMs, leaseMs } from './store-cast.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
@@ -44,6 +44,9 @@ const spec = {
   endAt: fc.option(place, { freq: 3 }),
 }
 
+/** Who works after a long time: nobody, somebody who has the schedules, or for an hour already somebody who has not. */
+const alive = fc.constantFrom('nobody', 'ours', 'ours', 'others')
+
 /** What sequences do with schedules. */
 export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
   step('schedules.declare', { names: some, ...spec }),
@@ -83,8 +86,8 @@ export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
   step('timetable.end', { name }),
   step('timetable.run', { name }),
   step('timetable', { name, limit: fc.integer({ min: 1, max: 3 }), job: fc.option(fc.constantFrom('tick', 'mail')) }),
-  step('long after', { days: fc.constantFrom(0.1, 8, 31), alive: fc.boolean() }),
-  step('long after', { days: fc.constantFrom(8, 31), alive: fc.boolean() }),
+  step('long after', { days: fc.constantFrom(0.1, 8, 31), alive }),
+  step('long after', { days: fc.constantFrom(8, 31), alive }),
 ]
 
 const instantOf = (at: number) => gridMs + at * 10_000
@@ -135,6 +138,11 @@ function disjoint(slots: readonly Detail[]): Detail[] {
   const inOrder = [...slots].sort((a, b) => a.at - b.at)
   return inOrder.map((each, i) => ({ ...each, more: Math.min(each.more, (inOrder[i + 1]?.at ?? 99) - each.at - 1) }))
 }
+
+const registers = (holder: string, job: string) =>
+  call(`${holder} registers`, ({ store }) =>
+    store.workers.register({ holder, host: 'host', pid: 1, jobs: { [job]: 'x' } }, leaseMs),
+  )
 
 const keyAt = (of: string, version: number, at: number) => slotKey(of, version, instantOf(at))
 const versions = [1, 2, 3]
@@ -218,13 +226,8 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
     ]),
   'long after': ({ days, alive }, memory) => [
     pass(memory, days * 86_400_000),
-    ...(alive
-      ? [
-          call('h0 registers', ({ store }) =>
-            store.workers.register({ holder: 'h0', host: 'host', pid: 1, jobs: { tick: 'x' } }, leaseMs),
-          ),
-        ]
-      : []),
+    ...(alive === 'nobody' ? [] : [registers('h0', alive === 'ours' ? 'tick' : 'mail')]),
+    ...(alive === 'others' ? [pass(memory, 3_600_000), beat(memory, 'h0', 'all', 0)] : []),
     call('schedules.tidy', async ({ store }) => {
       const { ended, forgotten } = await store.schedules.tidy(leaseMs)
       return { ended: sorted(ended), forgotten }
