@@ -28,11 +28,18 @@ export interface PopRequest {
    * Jobs whose handler the popper has, each with the number of keys it has room for. They may be served in this order:
    * who pops again and again names another one first each time.
    */
-  readonly jobs: readonly { readonly job: string; readonly limit: number }[]
+  readonly jobs: readonly PopJob[]
   /** Hints at most, over all jobs. */
   readonly limit: number
   /** How long to wait for the first hint; 0 answers at once. */
   readonly waitMs: number
+}
+
+export interface PopJob {
+  readonly job: string
+  readonly limit: number
+  /** The popper can take a hint out by itself, right before its take: see `Popped.removal`. Defaults to false. */
+  readonly named?: boolean
 }
 
 export interface PopQueue {
@@ -47,6 +54,11 @@ export interface Popped {
    * out of it: a push of the same process handed them over.
    */
   readonly mark: Mark | null | undefined
+  /**
+   * The one hint is still in the queue, and this statement takes it out: `popped` of its row tells whether it was there. It saves a
+   * round trip where queue and ledger share a database. Only for jobs that ask for it (`named`).
+   */
+  readonly removal?: SqlQuery
 }
 
 /** A page that a queue reads by itself, since it lives in the same database as the rows. */

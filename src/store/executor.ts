@@ -32,10 +32,10 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   /** Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting. */
   queryTheirs: SqlExecutor['query']
   /**
-   * One of regrow's own statements and one with the user's SQL right behind it, in one round trip: the second begins when the first has
-   * committed. Rejects as the first does; null: the second failed. Missing where a client cannot.
+   * Statements of regrow's own and one with the user's SQL right behind them, in one round trip and one session: each begins when
+   * the one before has committed. Rejects as the first of its own that fails does. Missing where a client cannot.
    */
-  readonly queryThenTheirs?: ((own: SqlQuery, theirs: SqlQuery) => Promise<Both>) | undefined
+  readonly queryThenTheirs?: ((own: readonly SqlQuery[], theirs: SqlQuery) => Promise<InARow>) | undefined
   /** Like `queryTheirs`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,
@@ -54,9 +54,9 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
 }
 
-/** What two statements answered; null: the second failed. */
-export interface Both {
-  readonly own: { rows: Row[] }
+/** What they answered; `theirs` null: it failed, or is to be asked again. */
+export interface InARow {
+  readonly own: readonly { rows: Row[] }[]
   readonly theirs: { rows: Row[] } | null
 }
 

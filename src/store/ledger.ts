@@ -62,13 +62,15 @@ export interface Ledger {
   /**
    * A take of keys of which nothing is remembered and their check right behind it, in one round trip; the check begins when the take has
    * committed (S2). Null: a key is remembered, or nobody expects otherwise, and nothing was taken. `checked`: null where the check
-   * failed. Missing where the store cannot.
+   * failed. With `removal`, which takes the hint of the one key out of its queue before that: 'gone' when somebody else has done
+   * so, and nothing was taken. Missing where the store cannot.
    */
   takeThenCheck?(
     holder: string,
     claims: readonly Claim[],
     check: SqlQuery,
-  ): Promise<{ readonly checked: { rows: Row[] } | null } | null>
+    removal?: SqlQuery,
+  ): Promise<{ readonly checked: { rows: Row[] } | null } | 'gone' | null>
   /** A suspect that was taken begins its run; from now on a crash is its own. False: another process runs one of that job. */
   alone(holder: string, claim: Claim): Promise<boolean>
   /** Gives claims back; nothing is counted. */

@@ -5,7 +5,7 @@ import { groupBy } from '../base/group-by.ts'
 import type { Handler } from '../job/handler.ts'
 import { isOwn } from '../job/job.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import type { PopQueue, PopRequest } from '../queue/queue.ts'
+import type { Popped, PopQueue, PopRequest } from '../queue/queue.ts'
 import type { LookAgain } from './look-again.ts'
 import type { Slots } from './slots.ts'
 
@@ -17,11 +17,16 @@ export interface IntakePorts {
   readonly handlers: readonly Handler[]
   /** False while our lease is not sure: what is popped could not be started. */
   readonly mayStart: () => boolean
+  /** True where a hint may be told before it is out of the queue: `through` gets what takes it out. */
+  readonly named: (handler: Handler) => boolean
   /** Batches of that job between pop and start. */
   readonly claiming: (job: string) => number
   /** Takes one batch of one job along the arrow; `slots` are its own from now on. Resolves when it has started. */
-  readonly through: (handler: Handler, hints: readonly PoppedHint[], slots: number) => Promise<void>
+  readonly through: (handler: Handler, { hints, removal }: Batch, slots: number) => Promise<void>
 }
+
+/** Hints of one job. */
+export type Batch = Pick<Popped, 'hints' | 'removal'>
 
 /** A pop waits so long at most; the floor under every wake-up. */
 const pollMs = 1_000
@@ -53,10 +58,10 @@ export class Intake {
     await this.#gathered(signal)
     // Meanwhile a lease may have become unsure, or somebody may want all slots.
     if (!mayStart()) return notSureMs
-    void this.#dispatch(lookAgain.due(slots.free, this.#room))
+    void this.#dispatch({ hints: lookAgain.due(slots.free, this.#room) })
     if (!this.#anyRoom() || signal.aborted) return 0
-    const { hints, emptied } = await this.#pop(signal)
-    const started = this.#dispatch(hints)
+    const { emptied, ...popped } = await this.#pop(signal)
+    const started = this.#dispatch(popped)
     if (emptied) await this.#orSoon(started)
     return 0
   }
@@ -73,19 +78,22 @@ export class Intake {
   }
 
   /** `emptied`: there were hints, and fewer than were asked for of any job. */
-  async #pop(signal: AbortSignal): Promise<{ hints: readonly PoppedHint[]; emptied: boolean }> {
+  async #pop(signal: AbortSignal): Promise<Batch & { readonly emptied: boolean }> {
     const { lookAgain } = this.#ports
     const names = this.#inTurn()
     // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
     // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
-    const jobs = names.map((job) => ({ job, limit: this.#room(job) })).filter(({ limit }) => limit > 0)
+    const jobs = names
+      .map((job) => ({ job, limit: this.#room(job), named: this.#ports.named(this.#handlers.get(job) as Handler) }))
+      .filter(({ limit }) => limit > 0)
     const full = names.filter((job) => this.#room(job) <= 0)
     const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
     const request = { ...this.#sized(jobs), waitMs }
-    const hints = await this.#popOr(request, full, signal)
+    const { hints, removal } = await this.#popOr(request, full, signal)
     const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
       hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
-    return { hints, emptied: hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess) }
+    const emptied = hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess)
+    return { hints, emptied, ...(removal && { removal }) }
   }
 
   /**
@@ -108,15 +116,15 @@ export class Intake {
   }
 
   /** Ends early when one of the jobs that are at their limit no longer is. */
-  async #popOr(request: PopRequest, full: readonly string[], signal: AbortSignal): Promise<readonly PoppedHint[]> {
+  async #popOr(request: PopRequest, full: readonly string[], signal: AbortSignal): Promise<Popped> {
     const { queue, slots } = this.#ports
-    if (full.length === 0) return (await queue.pop(request, signal)).hints
+    if (full.length === 0) return queue.pop(request, signal)
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
     // A job that gets below its limit does not wait for the hints of another.
     void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
     try {
-      return (await queue.pop(request, either)).hints
+      return await queue.pop(request, either)
     } finally {
       over.abort(null)
     }
@@ -172,7 +180,7 @@ export class Intake {
   }
 
   /** Resolves when all of them have started. */
-  async #dispatch(hints: readonly PoppedHint[]): Promise<void> {
+  async #dispatch({ hints, ...rest }: Batch): Promise<void> {
     const starting: Promise<void>[] = []
     for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
       const handler = this.#handlers.get(name)
@@ -183,7 +191,7 @@ export class Intake {
         const part = batch.slice(at, at + size)
         const calls = handler.many ? 1 : part.length
         this.#ports.slots.take(calls, name)
-        starting.push(this.#ports.through(handler, part, calls))
+        starting.push(this.#ports.through(handler, { hints: part, ...rest }, calls))
       }
     }
     await Promise.all(starting)

@@ -1,6 +1,7 @@
 // Upper arrow, step take: popped hints of one job in; claims and refusals out. One statement, no user SQL. Where the store can, the
 // check of what nobody remembers travels right behind it, and its answer comes out, too.
 import type { Job } from '../job/job.ts'
+import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Claim, Ledger, TakeAnswer, TakeOptions } from '../store/ledger.ts'
 import type { Checked, Source } from '../store/source.ts'
@@ -14,16 +15,23 @@ export interface TakenBatch {
   readonly checked: Checked | null
 }
 
-/** `source`: whose check may go with it; null: it is asked for later. */
+/**
+ * `source`: whose check may go with it; null: it is asked for later. `removal`: takes the one hint out of the queue on the way; when
+ * somebody else has, nothing comes out here.
+ */
 export async function take(
   { ledger, claims, source }: { ledger: Ledger; claims: Claims; source: Source | null },
   job: Job,
   hints: readonly PoppedHint[],
-  options: TakeOptions = {},
+  { removal, ...options }: TakeOptions & { readonly removal?: SqlQuery | undefined } = {},
 ): Promise<TakenBatch> {
   const numbered = hints.map((hint) => ({ job: job.name, key: hint.key, take: claims.next() }))
   try {
-    const both = source && (await takeThenCheck(ledger, claims, source, numbered))
+    const both = source && (await takeThenCheck(ledger, claims, source, numbered, removal))
+    if (both === 'gone') {
+      for (const { take } of numbered) claims.forget(take)
+      return { taken: [], refused: [], checked: null }
+    }
     if (both) {
       const taken = hints.map((hint, i) => takenOf(job, hint, (numbered[i] as Claim).take, nothing))
       return { taken, refused: [], checked: both.checked }
@@ -52,11 +60,12 @@ async function takeThenCheck(
   { holder }: Claims,
   source: Source,
   numbered: readonly Claim[],
-): Promise<{ readonly checked: Checked | null } | null> {
+  removal: SqlQuery | undefined,
+): Promise<{ readonly checked: Checked | null } | 'gone' | null> {
   if (!ledger.takeThenCheck || !source.checkQuery) return null
   const query = await source.checkQuery(numbered.map(({ key }) => key))
-  const both = await ledger.takeThenCheck(holder, numbered, query)
-  return both && { checked: both.checked && query.read(both.checked) }
+  const both = await ledger.takeThenCheck(holder, numbered, query, removal)
+  return both === 'gone' ? both : both && { checked: both.checked && query.read(both.checked) }
 }
 
 const nothing = { failures: 0, crashes: 0, version: null, together: null }

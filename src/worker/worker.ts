@@ -7,6 +7,7 @@ import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
 import { isOwn } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
+import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import { isPassing } from '../store/guarded.ts'
 import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
@@ -17,7 +18,7 @@ import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
 import { type GiveBackPorts, giveBack, release } from './give-back.ts'
-import { Intake } from './intake.ts'
+import { type Batch, Intake } from './intake.ts'
 import { LookAgain } from './look-again.ts'
 import type { WorkerOptions, WorkerPorts } from './ports.ts'
 import { react } from './react.ts'
@@ -69,8 +70,10 @@ export class Worker {
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
       claiming: (job) => this.#claimingOf.get(job) ?? 0,
-      through: (handler, hints, slots) => {
-        const claiming = this.#through(handler, hints, slots)
+      named: ({ job, many }) =>
+        !many && !job.slots && store.ledger.takeThenCheck !== undefined && ports.source(job).checkQuery !== undefined,
+      through: (handler, batch, slots) => {
+        const claiming = this.#through(handler, batch, slots)
         this.#claiming.add(claiming)
         return claiming.finally(() => this.#claiming.delete(claiming))
       },
@@ -171,7 +174,7 @@ export class Worker {
   }
 
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
-  async #through(handler: Handler, popped: readonly PoppedHint[], slots: number): Promise<void> {
+  async #through(handler: Handler, { hints: popped, removal }: Batch, slots: number): Promise<void> {
     const { events, push } = this.#ports
     const { name } = handler.job
     let used = 0
@@ -179,7 +182,7 @@ export class Worker {
     this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
     try {
       if (handler.many) hints = await this.#intake.fill(handler, popped)
-      const ready = await this.#claim(handler, hints)
+      const ready = await this.#claim(handler, hints, removal)
       const plan = calls(handler, ready, slots + this.#slots.room(name))
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - slots), name)
@@ -211,7 +214,7 @@ export class Worker {
   }
 
   /** Take, then check; what may not start is released and gets what its verdict asks for. */
-  async #claim(handler: Handler, hints: readonly PoppedHint[]): Promise<Ready[]> {
+  async #claim(handler: Handler, hints: readonly PoppedHint[], removal: SqlQuery | undefined): Promise<Ready[]> {
     const { source, events } = this.#ports
     const { job } = handler
     const byKey = new Map<string, PoppedHint>()
@@ -221,7 +224,7 @@ export class Worker {
       else foreign++
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
     if (byKey.size === 0) return []
-    const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()])
+    const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()], { removal })
     return this.#checked(handler, byKey, taken)
   }
 

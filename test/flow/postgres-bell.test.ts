@@ -26,7 +26,10 @@ const lazyClock = clockOf(0.01)
 
 /** Longer than any test lasts: who wakes before was told. */
 const longMs = 3_600_000
-const jobs = new Set(['thing.make', 'thing.mend'])
+const jobs = new Map([
+  ['thing.make', true],
+  ['thing.mend', false],
+])
 
 let database: FreshDatabase
 let other: pg.Client
@@ -85,7 +88,7 @@ const listeners = async (): Promise<number[]> =>
 
 test('a push of another process wakes who waits for that job, and nobody else', async () => {
   const { bell, waiter } = await listening()
-  const elsewhere = bell.join(new Set(['other.job']))
+  const elsewhere = bell.join(new Map([['other.job', false]]))
   const woken = isRung(bell, waiter)
   const stop = new AbortController()
   const asleep = bell.rest(elsewhere, longMs, stop.signal)
@@ -99,7 +102,7 @@ test('a push of another process wakes who waits for that job, and nobody else', 
 
 test('a payload that names no job wakes everybody', async () => {
   const { bell, waiter } = await listening()
-  const elsewhere = bell.join(new Set(['other.job']))
+  const elsewhere = bell.join(new Map([['other.job', false]]))
   const woken = Promise.all([isRung(bell, waiter), isRung(bell, elsewhere)])
   await notify('')
   await woken

@@ -25,9 +25,10 @@ beforeEach(async () => {
   await stores.query(`insert into rows (id, state) values ('x', 'pending'), ('y', 'pending'), ('z', 'done')`)
 })
 
-async function both(holder: string, list: readonly Claim[]) {
+async function both(holder: string, list: readonly Claim[], removal?: SqlQuery) {
   const query = await store.source(job).checkQuery?.(list.map(({ key }) => key))
-  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query))
+  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query, removal))
+  if (answer === 'gone') return answer
   return answer && { held: true, checked: answer.checked && query.read(answer.checked) }
 }
 

@@ -3,7 +3,7 @@
 // somebody else's session.
 import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../job/pending.ts'
-import { type Both, type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type InARow, type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 
 /**
@@ -46,39 +46,62 @@ export function prepared(pool: Pick<PgPool, 'connect'>): Prepared {
       quieten(client)
       let broken: Error | undefined
       try {
-        const [first, second] = await inARow(client, own, theirs, await isNamed(client))
-        if (first?.status === 'rejected') throw first.reason
-        if (second?.status === 'rejected') broken = brokenBy(second.reason)
-        return { own: first?.value as Answer, theirs: second?.status === 'fulfilled' ? second.value : null }
+        return await inARow(client, own, theirs, await isNamed(client), (error) => (broken = brokenBy(error)))
       } catch (error) {
         broken = brokenBy(error)
-        if (!isUnprepared(error)) throw error
+        throw error
       } finally {
         client.release?.(broken)
       }
-      return { own: await this.query(own.text, own.values), theirs: null }
     },
   }
 }
 
 type Answer = Awaited<ReturnType<PgClient['query']>>
 
-/** S2: the second begins when the first has committed. Behind a pooler it waits for the answer: it might get another session. */
+/**
+ * S2: each begins when the one before has committed. Behind a pooler it waits for the answer: it might get another session.
+ * `failed` hears of the last one's error, which is no error of the others.
+ */
 async function inARow(
   client: PgClient,
-  own: SqlQuery,
+  own: readonly SqlQuery[],
   theirs: SqlQuery,
   named: boolean,
-): Promise<PromiseSettledResult<Answer>[]> {
-  if (named) return Promise.allSettled(inOneGo(client, () => [send(client, own, true), send(client, theirs, true)]))
-  const [first] = await Promise.allSettled([send(client, own, false)])
-  if (first.status === 'rejected') return [first]
-  return [first, ...(await Promise.allSettled([send(client, theirs, false)]))]
+  failed: (error: unknown) => void,
+): Promise<InARow> {
+  if (!named) return oneByOne(client, own, theirs, [], failed)
+  const sent = inOneGo(client, () => [...own, theirs].map((each) => send(client, each, true)))
+  const results = await Promise.allSettled(sent)
+  const answers: Answer[] = []
+  for (const result of results.slice(0, own.length)) {
+    if (result.status === 'fulfilled') answers.push(result.value)
+    else if (!isUnprepared(result.reason)) throw result.reason
+    // Those behind one that was not even begun came too early: they go again, in their order.
+    else return oneByOne(client, own, null, answers, failed)
+  }
+  const last = results.at(-1) as PromiseSettledResult<Answer>
+  if (last.status === 'rejected') failed(last.reason)
+  return { own: answers, theirs: last.status === 'fulfilled' ? last.value : null }
 }
 
-/** Statements by themselves, or two in a row: see `SqlDatabase.queryThenTheirs`. */
+/** `known`: what the first of them answered already. */
+async function oneByOne(
+  client: PgClient,
+  own: readonly SqlQuery[],
+  theirs: SqlQuery | null,
+  known: readonly Answer[],
+  failed: (error: unknown) => void,
+): Promise<InARow> {
+  const answers = [...known]
+  for (const each of own.slice(known.length)) answers.push(await send(client, each, false))
+  const last = theirs && (await send(client, theirs, false).catch(failed))
+  return { own: answers, theirs: last ?? null }
+}
+
+/** Statements by themselves, or several in a row: see `SqlDatabase.queryThenTheirs`. */
 export interface Prepared extends SqlExecutor {
-  queryThen(own: SqlQuery, theirs: SqlQuery): Promise<Both>
+  queryThen(own: readonly SqlQuery[], theirs: SqlQuery): Promise<InARow>
 }
 
 function send(client: PgClient, { text, values }: SqlQuery, named: boolean): ReturnType<PgClient['query']> {

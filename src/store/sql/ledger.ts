@@ -28,15 +28,30 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       return null
     }
   }
+  /** Of one key, whose hint is still in the queue. */
+  const takesNamed = async (
+    send: NonNullable<SqlDatabase['queryThenTheirs']>,
+    holder: string,
+    claims: readonly Claim[],
+    check: SqlQuery,
+    removal: SqlQuery,
+  ): ReturnType<NonNullable<Ledger['takeThenCheck']>> => {
+    const { job, key, take } = claims[0] as Claim
+    const values = [holder, job, key, String(take)]
+    const { own, theirs } = await send([removal, { text: texts().takeNamed, values }], check)
+    if (own[0]?.rows[0]?.popped !== true) return 'gone'
+    return Number(own[1]?.rows[0]?.taken) === 1 ? { checked: theirs } : null
+  }
   const { queryThenTheirs } = db
   return {
     ...(queryThenTheirs && {
-      async takeThenCheck(holder, claims, check) {
+      async takeThenCheck(holder, claims, check, removal) {
+        if (removal) return takesNamed(queryThenTheirs, holder, claims, check, removal)
         const both = await takesNew(
           holder,
           claims,
-          (take) => queryThenTheirs(take, check),
-          ({ own }) => own,
+          (take) => queryThenTheirs([take], check),
+          ({ own }) => own[0] as { rows: Row[] },
         )
         return both && { checked: both.theirs }
       },

@@ -1113,6 +1113,20 @@ from jsonb_array_elements_text($2::text::jsonb) as i(key)
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
+  takeNamed: `with env as materialized (
+  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
+    current_setting('regrow.popped', true) as popped,
+    exists (select 1 from regrow.workers where id = $1::text) as registered
+),
+taken as (
+  insert into regrow.ledger (job, key, holder, take, state, updated_at)
+  select $2::text, $3::text, $1::text, $4::text::int8, 'running', env.at
+  from env where env.popped = 'yes' and env.registered and env.quick = 'off'
+  on conflict (key, job) do nothing
+  returning 1
+)
+select (select count(*) from taken)::int as taken,
+  set_config('regrow.popped', left(env.popped, 0), false) as used from env`,
   takeNew: `with env as materialized (
   select regrow.clock() as at, ($2::text::text[])[1] as job, set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered

@@ -28,8 +28,9 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
+    named: () => false,
     claiming: () => 0,
-    through: async ({ job, many }, hints) => {
+    through: async ({ job, many }, { hints }) => {
       if (many) started.push({ job: job.name, keys: hints.length })
       else for (const _ of hints) started.push({ job: job.name, keys: 1 })
     },
@@ -87,8 +88,9 @@ test('a job whose hints never end does not keep another from its start', async (
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
+    named: () => false,
     claiming: () => 0,
-    through: async ({ job }, hints, taken) => {
+    through: async ({ job }, { hints }, taken) => {
       started.push(...hints.map(() => job.name))
       slots.give(taken, job.name)
     },
@@ -123,6 +125,7 @@ test('after a pop that emptied the queue the next look waits until what was foun
     lookAgain: new LookAgain(systemClock),
     handlers: [{ job, many: false, batchMax: 1, run: () => {} }],
     mayStart: () => true,
+    named: () => false,
     claiming: () => 0,
     through: () => started.promise,
   })

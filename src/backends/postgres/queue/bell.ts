@@ -5,7 +5,10 @@ import { withDeadline } from '../../../base/deadline.ts'
 import { pledge } from '../../../base/pledge.ts'
 import { spread, systemRandom } from '../../../base/random.ts'
 
-/** What pushes notify and bells listen to, in the database that the hints are in. The payload is a job; empty: any job. */
+/**
+ * What pushes notify and bells listen to, in the database that the hints are in. The payload is a job; empty: any job. A push of one
+ * hint alone may add its key, behind U+001F.
+ */
 export const channel = 'regrow_hints'
 
 /** The connection is asked so often whether it is still there, and has so long to answer. */
@@ -31,13 +34,22 @@ export interface ListenConnection {
   close(): Promise<void>
 }
 
+/** A hint that a push has told by name. */
+export interface NamedHint {
+  readonly job: string
+  readonly key: string
+}
+
 /** A pop that waits, or is about to. */
 export interface Waiter {
-  readonly jobs: ReadonlySet<string>
+  /** Jobs that it waits for, and whether it wants to know which hint of them it is. */
+  readonly jobs: ReadonlyMap<string, boolean>
   /** Somebody pushed since the last look. Who looks puts it back before. */
   rung: boolean
   /** Set while it rests. */
   wake: (() => void) | undefined
+  /** The hint that it was woken for; it need not look for it. */
+  named: NamedHint | undefined
 }
 
 export class Bell {
@@ -65,8 +77,8 @@ export class Bell {
   }
 
   /** A push from now on is not slept through: `join`, look, `rest`; `leave` at the end. */
-  join(jobs: ReadonlySet<string>): Waiter {
-    const waiter: Waiter = { jobs, rung: false, wake: undefined }
+  join(jobs: Waiter['jobs']): Waiter {
+    const waiter: Waiter = { jobs, rung: false, wake: undefined, named: undefined }
     this.#waiters.add(waiter)
     return waiter
   }
@@ -79,6 +91,16 @@ export class Bell {
   ring(jobs: Iterable<string>): void {
     if (this.#waiters.size === 0) return
     for (const job of jobs) for (const waiter of this.#waiters) if (waiter.jobs.has(job)) wake(waiter)
+  }
+
+  /** As `ring`, for one hint of which its push said so. */
+  #tell(hint: NamedHint): void {
+    for (const waiter of this.#waiters) {
+      const wants = waiter.jobs.get(hint.job)
+      if (wants === undefined) continue
+      if (wants && waiter.wake && !waiter.rung) waiter.named ??= hint
+      wake(waiter)
+    }
   }
 
   /** Waits until it rings, for `ms`, or until `signal` aborts or the bell is closed. The first one opens the connection. */
@@ -152,7 +174,12 @@ export class Bell {
     const { promise: stirred, resolve } = pledge()
     stir.signal.addEventListener('abort', resolve)
     const opening = listen({
-      notified: (payload) => (payload === '' ? this.#ringAll() : this.ring([payload])),
+      notified: (payload) => {
+        const [job = '', key] = payload.split('\u001f')
+        if (job === '') this.#ringAll()
+        else if (key === undefined) this.ring([job])
+        else this.#tell({ job, key })
+      },
       ended: () => stir.abort(),
     })
     try {

@@ -22,7 +22,7 @@ import {
 } from '../../../queue/queue.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { textArray } from '../../../store/sql/array-text.ts'
-import { Bell } from './bell.ts'
+import { Bell, type NamedHint } from './bell.ts'
 import { fill } from './fill.ts'
 import { Pushes } from './pushes.ts'
 import { Reached } from './reached.ts'
@@ -82,7 +82,7 @@ export class PostgresQueue implements Queue {
     if (request.waitMs <= 0) return this.#popDue(request)
     const until = this.#clock.now() + request.waitMs
     // Listening begins before the look, so that a push in between is not slept through.
-    const waiter = this.#bell.join(new Set(request.jobs.map(({ job }) => job)))
+    const waiter = this.#bell.join(new Map(request.jobs.map(({ job, named = false }) => [job, named])))
     try {
       for (;;) {
         const { rung } = waiter
@@ -98,6 +98,7 @@ export class PostgresQueue implements Queue {
         const pollsMs = this.#bell.listening ? pollMs.floor : this.#idleMs
         await this.#bell.rest(waiter, Math.min(leftMs, pollsMs, waitMs), signal)
         this.#idleMs = Math.min(this.#idleMs * 2, pollMs.floor)
+        if (waiter.named && !signal?.aborted && !this.#closed) return this.#named(waiter.named)
       }
     } finally {
       this.#bell.leave(waiter)
@@ -166,6 +167,14 @@ export class PostgresQueue implements Queue {
     const settled = call.finally(() => this.#underWay.delete(settled))
     this.#underWay.add(settled)
     return settled
+  }
+
+  /** A hint that was told by name: who takes its key takes it out on the way. Others may be quicker, and it is theirs then. */
+  #named({ job, key }: NamedHint): Popped {
+    this.#idleMs = pollMs.quick
+    this.#rotation?.popped()
+    const removal = { text: statements.popNamed, values: [job, key] }
+    return { hints: [{ job, key, fresh: true }], mark: undefined, removal }
   }
 
   /** What a push that was just heard of has brought, quicker; undefined: nothing. Both lanes were empty right before. */

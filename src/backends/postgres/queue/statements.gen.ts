@@ -88,6 +88,13 @@ select m.epoch::text as epoch, m.sequence::text as sequence, (select to_json(at 
   ) r)::text as reached
 from (select 1) as one
 left join regrow.canary m on m.one`,
+  popNamed: `with gone as (
+  delete from regrow.hints h
+  where octet_length(h.key) = octet_length($2::text) and h.key = $2::text and h.job is not distinct from $1::text
+    and h.fresh and h.due_at <= (select regrow.clock())
+  returning 1
+)
+select set_config('regrow.popped', case when exists (select 1 from gone) then 'yes' else 'no' end, false) = 'yes' as popped`,
   pop: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -179,12 +186,14 @@ from added cross join env`,
   insert into regrow.hints (job, key, due_at, fresh)
   select $1::text, k.key, (select regrow.clock()), true
   from unnest($2::text::text[]) as k(key) order by k.key collate "C"
-  returning 1
+  returning key
 ),
 added as materialized (
-  select count(*)::int as count from put
+  select count(*)::int as count, min(key) as key from put
 )
-select count as added, case when count > 0 then pg_notify('regrow_hints', $1::text)::text end as told from added`,
+select count as added, case when count > 0 then pg_notify('regrow_hints',
+    $1::text || case when count = 1 and key ~ '^[0-9a-f-]{1,36}$' then chr(31) || key else '' end
+  )::text end as told from added`,
   push: `with env as materialized (
   select regrow.clock() as at
 ),
