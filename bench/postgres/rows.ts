@@ -61,19 +61,21 @@ const marks = (boss: number, graphile: number): Marks => ({ 'pg-boss': boss, 'gr
 export function scenes(quick: boolean): readonly Scene[] {
   const size = (whole: number, short: number) => (quick ? short : whole)
   return [
-    bulk(size(200_000, 50_000)),
+    bulk({ keys: size(million, 100_000), jobs: size(200_000, 50_000) }),
     single({ own: size(40_000, 8_000), peers: size(6_000, 1_500) }),
-    drains({ own: size(200_000, 50_000), peers: size(100_000, 30_000) }),
-    drainMany({ own: size(200_000, 50_000), peers: size(60_000, 20_000) }),
+    drains({ own: size(200_000, 50_000), none: size(400_000, 100_000), peers: size(100_000, 30_000) }),
+    drainMany({ own: size(300_000, 50_000), peers: size(100_000, 20_000) }),
     pickup(size(500, 150)),
     bytes(size(100_000, 50_000)),
     rebuild(size(million, 100_000)),
   ]
 }
 
-function bulk(jobs: number): Scene {
+/** Rates, as the drains below: `keys` of regrow's own take less time than the peers' `jobs`. */
+function bulk({ keys, jobs }: { keys: number; jobs: number }): Scene {
   const shared = { unit: 'jobs/s', better: 'higher', guard: '–', jobs } as const
-  const keys: Task = { measure: 'bulk', jobs }
+  const own: Task = { measure: 'bulk', jobs: keys }
+  const peers: Task = { measure: 'bulk', jobs }
   const inputs: Task = { measure: 'bulk', jobs, data: 'input' }
   return [
     {
@@ -81,8 +83,8 @@ function bulk(jobs: number): Scene {
       id: 'postgres.bulk',
       title: 'bulk enqueue of keys whose rows exist',
       mark: marks(5, 5),
-      regrow: perSecond(keys),
-      peers: both('perSecond', keys, 'bulk'),
+      regrow: perSecond(own),
+      peers: both('perSecond', peers, 'bulk'),
       limit: 'postgresPush',
       baselines: known('bulk', 'jobs/s', 'higher', 30_000, 27_000),
     },
@@ -91,8 +93,8 @@ function bulk(jobs: number): Scene {
       id: 'postgres.bulk.four',
       title: 'the same by four callers at once, on every side',
       mark: null,
-      regrow: perSecond({ ...keys, settings: { abreast: 4 } }),
-      peers: both('perSecond', keys, 'four'),
+      regrow: perSecond({ ...own, settings: { abreast: 4 } }),
+      peers: both('perSecond', peers, 'four'),
       limit: 'postgresPush',
     },
     {
@@ -134,7 +136,7 @@ function single({ own, peers }: { own: number; peers: number }): Scene {
 }
 
 /** Drains are rates: the quicker side gets more jobs, so that its start weighs no more than the others'. */
-function drains({ own, peers }: { own: number; peers: number }): Scene {
+function drains({ own, none, peers }: { own: number; none: number; peers: number }): Scene {
   const shared = { unit: 'jobs/s', better: 'higher', jobs: own } as const
   const empty = both('perSecond', { measure: 'drain', jobs: peers }, 'drain')
   return [
@@ -155,7 +157,7 @@ function drains({ own, peers }: { own: number; peers: number }): Scene {
       title: 'drain, empty handlers, the check included',
       guard: 'none',
       mark: marks(3, 2),
-      regrow: perSecond({ measure: 'drain', jobs: own, guard: 'none', settings: sizes.regrow.none }),
+      regrow: perSecond({ measure: 'drain', jobs: none, guard: 'none', settings: sizes.regrow.none }),
       peers: empty,
       limit: 'postgresPop',
     },

@@ -100,6 +100,27 @@ test('a push of another process wakes who waits for that job, and nobody else', 
   await asleep
 })
 
+test('a hint that is told by name is known to who rests and wants to know, and wakes the others', async () => {
+  const { bell, waiter } = await listening()
+  const incurious = bell.join(new Map([['thing.make', false]]))
+  const woken = Promise.all([isRung(bell, waiter), isRung(bell, incurious)])
+  await notify('thing.make\u001f7')
+  await woken
+  expect(waiter.named).toEqual({ job: 'thing.make', key: '7' })
+  expect(incurious.named).toBeUndefined()
+})
+
+test('who was rung before, or does not rest, has to look', async () => {
+  const { bell, waiter } = await listening()
+  const heard = bell.join(new Map([['heard', false]]))
+  waiter.rung = true
+  const told = isRung(bell, heard)
+  await notify('thing.make\u001f7')
+  await notify('heard')
+  await told
+  expect(waiter).toMatchObject({ rung: true, named: undefined })
+})
+
 test('a payload that names no job wakes everybody', async () => {
   const { bell, waiter } = await listening()
   const elsewhere = bell.join(new Map([['other.job', false]]))
@@ -266,6 +287,38 @@ test('a push of one process ends the pop of another without a poll', async () =>
   await expect.poll(listeners, { timeout: 20_000 }).toHaveLength(1)
   await there.push([hint('told')])
   expect(await popped).toEqual([{ job: 'thing.make', key: 'told', fresh: true }])
+})
+
+test('who can take hints out by itself is told which one it is, and it is still there', async () => {
+  await migrated(database.url)
+  const [here, there] = [await queueOf(lazyClock), await queueOf(systemClock)]
+  const waiting = () => here.pop({ jobs: [{ job: 'thing.make', limit: 10, named: true }], limit: 10, waitMs: longMs })
+  const counted = async () => (await there.count(['thing.make'])).get('thing.make')?.due
+  const popped = waiting()
+  await expect.poll(listeners, { timeout: 20_000 }).toHaveLength(1)
+  await there.push([hint('18')])
+  const { hints, mark, removal } = await popped
+  expect({ hints, mark }).toEqual({ hints: [{ job: 'thing.make', key: '18', fresh: true }], mark: undefined })
+  expect(await counted()).toBe(1)
+  const out = async () => (await other.query(removal?.text ?? '', [...(removal?.values ?? [])])).rows
+  expect(await out()).toEqual([{ popped: true }])
+  expect(await out()).toEqual([{ popped: false }])
+  expect(await counted()).toBe(0)
+})
+
+test('several hints, or one whose key may be more than an id, are told by their job alone', async () => {
+  await migrated(database.url)
+  const there = await queueOf(systemClock)
+  const said: string[] = []
+  other.on('notification', ({ payload }) => void said.push(payload ?? ''))
+  await other.query(`listen ${channel}`)
+  const uuid = '018f0000-0000-7000-8000-00000000000a'
+  for (const keys of [['1', '2'], ['someone@example.org'], ['3'], [uuid], ['-4']]) await there.push(keys.map(hint))
+  await other.query('select 1')
+  await other.query(`unlisten ${channel}`)
+  await there.wipe()
+  const named = (key: string) => `thing.make\u001f${key}`
+  expect(said).toEqual(['thing.make', 'thing.make', named('3'), named(uuid), named('-4')])
 })
 
 test('a push that a bell does not tell of, though it seems to listen, is found by the polls under it', async () => {

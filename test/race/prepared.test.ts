@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 
 function poolOf(connectionString: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString, max: 1 })
+  const pool = new pg.Pool({ connectionString, max: 1, pipeline: true })
   pool.on('error', () => {})
   pools.push(pool)
   return pool
@@ -62,4 +62,25 @@ test('an error is told, and the next statement runs on another connection, unles
   expect(await pid()).toBe(before)
   await expect(own.query('select * from not_there')).rejects.toMatchObject({ code: '42P01' })
   expect(await pid()).not.toBe(before)
+})
+
+test('statements in a row that the server has forgotten go again in their order, on a connection that nobody uses afterwards', async () => {
+  const pool = poolOf(database.url)
+  const own = prepared(pool as never)
+  await pool.query('create table if not exists steps (n serial, word text)')
+  const step = (word: string) => ({
+    text: `insert into steps (word) values ($1::text) returning (select string_agg(word, ' ' order by n) from steps) as before`,
+    values: [word],
+  })
+  const later = { text: `select $1::text as word, pg_backend_pid() as pid`, values: ['asked'] }
+  const { own: first, theirs } = await own.queryThen([step('a'), step('b')], later)
+  expect(first.map(({ rows }) => rows[0]?.before)).toEqual([null, 'a'])
+  expect(theirs?.rows[0]).toMatchObject({ word: 'asked' })
+  await pool.query('deallocate all')
+  const again = await own.queryThen([step('c'), step('d')], later)
+  expect(again.own.map(({ rows }) => rows[0]?.before)).toEqual(['a b', 'a b c'])
+  // What answered before the others were through says nothing.
+  expect(again.theirs).toBeNull()
+  const after = await own.queryThen([], later)
+  expect(after.theirs?.rows[0]?.pid).not.toBe(theirs?.rows[0]?.pid)
 })

@@ -1,6 +1,7 @@
 // A take and its check in one round trip are two statements still: the second sees what was committed before the first was granted
-// (S2), and an error of either is its own.
+// (S2), and an error of either is its own. So is the pop of a hint that was told by name, which travels before them.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
 import { type Job, readJob } from '../../src/job/job.ts'
 import type { Claim } from '../../src/store/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -20,15 +21,15 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 beforeEach(async () => {
-  await stores.query('truncate rows, regrow.ledger, regrow.workers')
+  await stores.query('truncate rows, regrow.ledger, regrow.workers, regrow.hints')
   for (const holder of ['w1', 'w2']) await stores.worker(holder)
   await stores.query(`insert into rows (id, state) values ('x', 'pending'), ('y', 'pending'), ('z', 'done')`)
 })
 
-async function both(holder: string, list: readonly Claim[], removal?: SqlQuery) {
+async function both(holder: string, list: readonly Claim[]) {
   const query = await store.source(job).checkQuery?.(list.map(({ key }) => key))
-  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query, removal))
-  if (answer === 'gone') return answer
+  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query))
+  if (answer === 'gone') throw new Error('Nothing was to be taken out of a queue')
   return answer && { held: true, checked: answer.checked && query.read(answer.checked) }
 }
 
@@ -79,4 +80,62 @@ test('a check that fails leaves the claims as they are, and the connection goes 
   expect(await fresh.ledger.takeThenCheck?.('w1', claims(['x', 'y']), query as never)).toEqual({ checked: null })
   for (const key of ['x', 'y']) expect(await stores.row(key)).toMatchObject({ holder: 'w1' })
   expect((await fresh.source(job).check(['x'])).pending.size).toBe(1)
+})
+
+/** `keys` are hinted; who is told of `key` takes it out of the queue, takes it, and checks it. */
+async function named(holder: string, key: string, by: Store = store) {
+  const query = await by.source(job).checkQuery?.([key])
+  const removal = { text: statements.popNamed, values: ['a', key] }
+  const answer = await by.ledger.takeThenCheck?.(holder, claims([key]), query as never, removal)
+  if (answer === 'gone' || !answer) return answer
+  return [...(query?.read(answer.checked as never).pending.keys() ?? [])]
+}
+
+const hinted = (key: string, { fresh = true, due = 'now()', of = 'a' } = {}) =>
+  stores.query(`insert into regrow.hints (job, key, due_at, fresh) values ($1, $2, ${due}, $3)`, [of, key, fresh])
+const hints = async () => (await stores.query('select key from regrow.hints order by key')).map(({ key }) => key)
+
+test('a hint that was told by name is taken out, its key taken, and checked', async () => {
+  for (const key of ['x', 'y', 'z']) await hinted(key)
+  expect(await named('w1', 'x')).toEqual(['x'])
+  expect(await named('w1', 'z')).toEqual([])
+  for (const key of ['x', 'z']) expect(await stores.row(key)).toMatchObject({ holder: 'w1', state: 'running' })
+  expect(await hints()).toEqual(['y'])
+})
+
+test('of two who are told of a hint, who does not take it out takes nothing', async () => {
+  await hinted('x')
+  const other = await stores.store()
+  await other.prepare({ migrate: false })
+  const answers = await Promise.all([named('w1', 'x'), named('w2', 'x', other)])
+  expect(answers.sort()).toEqual([['x'], 'gone'].sort())
+  // Nor by the word of what it took out before.
+  await hinted('y')
+  expect(await named('w1', 'y')).toEqual(['y'])
+  await store.ledger.settle('w1', outcomes([{ job: 'a', key: 'y', take: Number((await stores.row('y'))?.take) }]))
+  expect(await named('w1', 'y')).toBe('gone')
+  expect(await stores.row('y')).toBeUndefined()
+})
+
+test('a hint of another job, a swept one, or one that is not due is not what was told', async () => {
+  await hinted('x', { of: 'b' })
+  await hinted('y', { fresh: false })
+  await hinted('z', { due: `now() + interval '1 hour'` })
+  for (const key of ['x', 'y', 'z']) {
+    expect(await named('w1', key)).toBe('gone')
+    expect(await stores.row(key)).toBeUndefined()
+  }
+  expect(await hints()).toEqual(['x', 'y', 'z'])
+})
+
+test('where the key is remembered its hint is out, and a take that looks sorts it out', async () => {
+  const [failed] = await granted(store, 'w2', claims(['x']))
+  await store.ledger.settle('w2', outcomes([failed as Claim], { state: 'retrying', failures: 1, retryMs: 60_000 }))
+  await hinted('x')
+  expect(await named('w1', 'x')).toBeNull()
+  expect(await hints()).toEqual([])
+  expect((await store.ledger.take('w1', claims(['x']))).map(({ verdict }) => verdict)).toEqual(['later'])
+  await hinted('y')
+  expect(await named('nobody', 'y')).toBeNull()
+  expect(await stores.row('y')).toBeUndefined()
 })

@@ -61,7 +61,7 @@ type Answer = Awaited<ReturnType<PgClient['query']>>
 
 /**
  * S2: each begins when the one before has committed. Behind a pooler it waits for the answer: it might get another session.
- * `failed` hears of the last one's error, which is no error of the others.
+ * `failed` hears of errors that are none of the answers: the last one's, and that a statement was not prepared.
  */
 async function inARow(
   client: PgClient,
@@ -75,10 +75,14 @@ async function inARow(
   const results = await Promise.allSettled(sent)
   const answers: Answer[] = []
   for (const result of results.slice(0, own.length)) {
-    if (result.status === 'fulfilled') answers.push(result.value)
-    else if (!isUnprepared(result.reason)) throw result.reason
-    // Those behind one that was not even begun came too early: they go again, in their order.
-    else return oneByOne(client, own, null, answers, failed)
+    if (result.status === 'fulfilled') {
+      answers.push(result.value)
+      continue
+    }
+    if (!isUnprepared(result.reason)) throw result.reason
+    failed(result.reason)
+    // It was not even begun, and those behind it came too early: they go again, in their order.
+    return oneByOne(client, own, null, answers, failed)
   }
   const last = results.at(-1) as PromiseSettledResult<Answer>
   if (last.status === 'rejected') failed(last.reason)
