@@ -6,6 +6,7 @@ import type { StoreDriver } from '../../src/backends/driver.ts'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { type Job, readJob } from '../../src/job/job.ts'
+import type { Ledger } from '../../src/store/ledger.ts'
 import type { Source } from '../../src/store/source.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Turn } from '../../src/store/sweeps.ts'
@@ -169,20 +170,28 @@ function noting(driver: StoreDriver, order: Order, last: Map<string, Span>): Sto
     ...driver,
     open: async (around) => {
       const opened = await driver.open(around)
+      const { ledger } = opened.store
+      const noted = async <T>(keys: readonly string[], check: () => Promise<T>): Promise<T> => {
+        const begun = order.next()
+        const answer = await check()
+        const span = { begun, answered: order.next() }
+        for (const key of keys) last.set(key, span)
+        return answer
+      }
       const source = (job: Job) => {
         const inner = opened.store.source(job)
-        const check = async (checked: readonly string[]) => {
-          const begun = order.next()
-          const answer = await inner.check(checked)
-          const span = { begun, answered: order.next() }
-          for (const key of checked) last.set(key, span)
-          return answer
-        }
+        const check = (keys: readonly string[]) => noted(keys, () => inner.check(keys))
         return new Proxy(inner, {
           get: (target, name) => (name === 'check' ? check : Reflect.get(target, name)),
         })
       }
-      return { ...opened, store: { ...opened.store, source } }
+      // Most checks travel right behind their take.
+      const takeThenCheck: Ledger['takeThenCheck'] = (holder, claims, ...rest) =>
+        noted(
+          claims.map(({ key }) => key),
+          () => (ledger.takeThenCheck as NonNullable<Ledger['takeThenCheck']>)(holder, claims, ...rest),
+        )
+      return { ...opened, store: { ...opened.store, source, ledger: { ...ledger, takeThenCheck } } }
     },
   }
 }

@@ -207,7 +207,9 @@ test('the intent of an input job goes with its effect', async () => {
   app.work({ concurrency: 40, handlers: [job.handle(({ n }, ctx) => ctx.tx(sql`insert into effects values (${n})`))] })
   await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 40)
   expect(await effects()).toEqual({ n: 40, ids: 40 })
-  expect([await ledger(), (await pool.query(`select 1 from regrow.intents`)).rows]).toEqual([[], []])
+  expect((await pool.query(`select 1 from regrow.intents`)).rows).toEqual([])
+  // The sweep that a new queue begins with may have hinted some of them again: these are taken, found done, and given back.
+  await expect.poll(ledger).toEqual([])
 })
 
 test('batches of many, { settle: false } and marked keys go the way of functions', async () => {

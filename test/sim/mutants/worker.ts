@@ -50,7 +50,7 @@ export const ofTheWorker: readonly Mutant[] = [
     changes: [
       {
         file: worker('worker'),
-        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()])',
+        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()], { removal })',
         put: `const early = this.#ports.source(job) as unknown as { early: unknown }
     early.early = this.#ports.source(job).check([...byKey.keys()])
     const taken = await take({ ...this.#back, source: null }, job, [...byKey.values()])`,
