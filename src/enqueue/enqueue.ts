@@ -2,6 +2,7 @@
 // the caller's request: the row or intent is there, and the sweep finds it.
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
+import { inPages } from '../base/in-pages.ts'
 import { unknownOptions } from '../base/options.ts'
 import type { Random } from '../base/random.ts'
 import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, TransactionLike } from '../job/declaration.ts'
@@ -48,8 +49,10 @@ export async function enqueueKeys(
   }
   if (options.tx || texts.length <= keysPage) add(await pushOrWait(ports, hintsOf(texts), options.tx))
   else
-    await inPages(texts.length, keysPage, async (from, until) =>
-      add(await ports.push(hintsOf(texts.slice(from, until)))),
+    await inPages(
+      { count: texts.length, away: keysPagesAway },
+      () => keysPage,
+      async (from, until) => add(await ports.push(hintsOf(texts.slice(from, until)))),
     )
   return { ...report, held: 0, keys: texts }
 }
@@ -58,23 +61,6 @@ export async function enqueueKeys(
 const keysPage = 1_000
 /** Such pages on their way: while the queue works on one, the next one is made and sent. */
 const keysPagesAway = 4
-
-/** One page after the other, some of them at a time. */
-async function inPages(
-  count: number,
-  size: number,
-  page: (from: number, until: number) => Promise<void>,
-): Promise<void> {
-  let at = 0
-  const next = async () => {
-    while (at < count) {
-      const from = at
-      at += size
-      await page(from, Math.min(count, from + size))
-    }
-  }
-  await Promise.all(Array.from({ length: keysPagesAway }, next))
-}
 
 /** Intents, then their hints. */
 export async function enqueueInputs(
@@ -114,16 +100,12 @@ export async function enqueueInputs(
     report.merged += pushed.merged + again.added + again.merged
     report.dropped += pushed.dropped + again.dropped
   }
-  let at = 0
-  const next = async () => {
-    while (at < texts.length) {
-      const from = at
-      at += rowsThatFit(texts, from, (text) => text)
-      await recordPage(from, texts.slice(from, at).map(rowOf))
-    }
-  }
-  // In a transaction one after the other: it has one connection.
-  await Promise.all(Array.from({ length: options.tx ? 1 : pagesAway }, next))
+  await inPages(
+    // In a transaction one after the other: it has one connection.
+    { count: texts.length, away: options.tx ? 1 : pagesAway },
+    (from) => rowsThatFit(texts, from, (text) => text),
+    (from, until) => recordPage(from, texts.slice(from, until).map(rowOf)),
+  )
   return { ...report, keys }
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import { inPages } from '../base/in-pages.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { type Hint, type Pushed, pushed } from './hint.ts'
 import { type Filled, type FillRequest, outOfMemory, type PushOptions, type PushQueue, type Queue } from './queue.ts'
@@ -49,19 +50,11 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
         events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
     }
-    if (hints.length <= pageSize) {
-      if (hints.length > 0) await pushPage(hints)
-      return pushed(total)
-    }
-    let at = 0
-    const next = async () => {
-      while (at < hints.length) {
-        const page = hints.slice(at, at + pageSize)
-        at += pageSize
-        await pushPage(page)
-      }
-    }
-    await Promise.all(Array.from({ length: pagesAway }, next))
+    await inPages(
+      { count: hints.length, away: pagesAway },
+      () => pageSize,
+      (from, until) => pushPage(hints.length <= pageSize ? hints : hints.slice(from, until)),
+    )
     return pushed(total)
   }
 }
