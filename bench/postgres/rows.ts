@@ -9,8 +9,8 @@ const million = 1_000_000
 /** Sizes that were tried on two cores and found best, for each side. */
 const sizes = {
   regrow: {
-    claim: { concurrency: 2_000 },
-    many: { concurrency: 10, batch: 500 },
+    claim: { concurrency: 4_000 },
+    many: { concurrency: 10, batch: 1_000 },
     none: { concurrency: 2_000 },
   },
   'pg-boss': {

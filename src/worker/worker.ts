@@ -30,8 +30,8 @@ import { Solo } from './solo.ts'
 import { type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
-/** Keys per settle statement at most. */
-const settleMax = 500
+/** Keys per settle statement at most: each of them ends with a commit that has to be on disk, one after the other. */
+const settleMax = 1_000
 
 export class Worker {
   readonly claims: Claims
