@@ -47,8 +47,11 @@ export function intentsOf(
   return (input) => ({ id: idIsNew ? newId(ports.clock.wall()) : given, input, inMs, atMs, uniqueKey, idIsNew })
 }
 
-/** Rows of one statement, at most, and the length of their inputs: what a server is asked to take apart at a time. */
-const page = { rows: 1_000, inputs: 4 * 1024 * 1024 }
+/**
+ * Rows of one statement, at most, and the length of their inputs: what a server is asked to take apart at a time. Each page waits for the
+ * disk: of 1,000 rows they take a tenth longer, sometimes a third.
+ */
+const page = { rows: 5_000, inputs: 4 * 1024 * 1024 }
 
 /** How many of `items`, from the one at `from` on, fit into one statement. */
 export function rowsThatFit<Item>(items: readonly Item[], from: number, inputOf: (item: Item) => string): number {
