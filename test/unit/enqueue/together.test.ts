@@ -127,10 +127,10 @@ test('rows of one id or one unique key never share a statement, and keep their o
   ])
 })
 
-test('a statement holds no more than a thousand rows, nor more than 4 MiB of inputs', async () => {
+test('a statement holds no more than five thousand rows, nor more than 4 MiB of inputs', async () => {
   const many = scene()
-  await Promise.all(numbers(2_500).map((n) => many.together('a', row(n), 0)))
-  expect(many.sizes()).toEqual([1_000, 1_000, 250, 250])
+  await Promise.all(numbers(12_500).map((n) => many.together('a', row(n), 0)))
+  expect(many.sizes()).toEqual([5_000, 5_000, 1_250, 1_250])
   const long = scene()
   const input = `"${'x'.repeat(250_000)}"`
   await Promise.all(numbers(40).map((n) => long.together('a', row(n, { input }), 0)))
