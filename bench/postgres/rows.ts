@@ -66,7 +66,7 @@ export function scenes(quick: boolean): readonly Scene[] {
     drains({ own: size(200_000, 50_000), none: size(400_000, 100_000), peers: size(100_000, 30_000) }),
     drainMany({ own: size(300_000, 50_000), peers: size(100_000, 20_000) }),
     pickup(size(500, 150)),
-    bytes(size(100_000, 50_000)),
+    bytes(size(300_000, 50_000)),
     rebuild(size(million, 100_000)),
   ]
 }
