@@ -313,12 +313,12 @@ test('several hints, or one whose key may be more than an id, are told by their 
   other.on('notification', ({ payload }) => void said.push(payload ?? ''))
   await other.query(`listen ${channel}`)
   const uuid = '018f0000-0000-7000-8000-00000000000a'
-  for (const keys of [['1', '2'], ['someone@example.org'], ['3'], [uuid], ['-4']]) await there.push(keys.map(hint))
+  for (const keys of [['1', '2'], ['someone@example.org'], ['cafe0123'], ['3'], [uuid], ['-4']]) await there.push(keys.map(hint))
   await other.query('select 1')
   await other.query(`unlisten ${channel}`)
   await there.wipe()
   const named = (key: string) => `thing.make\u001f${key}`
-  expect(said).toEqual(['thing.make', 'thing.make', named('3'), named(uuid), named('-4')])
+  expect(said).toEqual(['thing.make', 'thing.make', 'thing.make', named('3'), named(uuid), named('-4')])
 })
 
 test('a push that a bell does not tell of, though it seems to listen, is found by the polls under it', async () => {

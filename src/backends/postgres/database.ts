@@ -44,7 +44,7 @@ export async function openDatabase(
     new pg.default.Pool({
       connectionString: url,
       max: connections,
-      // Two statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
+      // Several statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
       ...(pipeline ? { pipeline } : {}),
       keepAlive: true,
       connectionTimeoutMillis: 10_000,

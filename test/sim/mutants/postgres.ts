@@ -102,7 +102,7 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-keys-for-everybody',
     'keys that may be more than ids are told to every role of the database',
     source('queue/push-new.sql'),
-    "and key ~ '^[0-9a-f-]{1,36}$'",
+    "and key ~ '^(-?[0-9]{1,19}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$'",
     '',
     bell,
   ),

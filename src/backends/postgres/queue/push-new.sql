@@ -13,5 +13,5 @@ added as materialized (
   select count(*)::int as count, min(key) as key from put
 )
 select count as added, case when count > 0 then pg_notify('regrow_hints',
-    $1::text || case when count = 1 and key ~ '^[0-9a-f-]{1,36}$' then chr(31) || key else '' end
+    $1::text || case when count = 1 and key ~ '^(-?[0-9]{1,19}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' then chr(31) || key else '' end
   )::text end as told from added
