@@ -313,7 +313,8 @@ test('several hints, or one whose key may be more than an id, are told by their 
   other.on('notification', ({ payload }) => void said.push(payload ?? ''))
   await other.query(`listen ${channel}`)
   const uuid = '018f0000-0000-7000-8000-00000000000a'
-  for (const keys of [['1', '2'], ['someone@example.org'], ['cafe0123'], ['3'], [uuid], ['-4']]) await there.push(keys.map(hint))
+  for (const keys of [['1', '2'], ['someone@example.org'], ['cafe0123'], ['3'], [uuid], ['-4']])
+    await there.push(keys.map(hint))
   await other.query('select 1')
   await other.query(`unlisten ${channel}`)
   await there.wipe()
