@@ -162,6 +162,10 @@ const successes = (count: number): SettleRow[] =>
     take: n + 800,
   }))
 
+/** Successes of intents whose takes follow each other. */
+const inARow = (count: number): SettleRow[] =>
+  some(count, 1).map((n) => ({ ...(outcomes(true)[1] as SettleRow), key: uuid(n), take: 900_000 + n }))
+
 /** A transaction whose last statement takes the COMMIT along, or would. */
 const sealing: SqlExecutor = { query: (...args) => recorded.query(...args), last: (...args) => recorded.query(...args) }
 
@@ -195,6 +199,7 @@ const cases: readonly [name: string, run: () => Promise<unknown>, tables: string
   ['settle', () => store.ledger.settle('w1', outcomes(false)), ['ledger', 'intents']],
   ['settle of intents', () => store.ledger.settle('w1', outcomes(true)), ['ledger', 'intents']],
   ['settle of successes', () => store.ledger.settle('w1', successes(100)), ['ledger']],
+  ['settle of takes in a row', () => store.ledger.settle('w1', inARow(100)), ['ledger', 'intents']],
   ['settle of successes with a COMMIT', () => store.ledger.settle('w1', successes(100), sealing), ['ledger']],
   ['settle of one success with a COMMIT', () => store.ledger.settle('w1', successes(1), sealing), ['ledger']],
   ['release', () => store.ledger.release('w1', claims('x')), ['ledger']],
@@ -293,6 +298,12 @@ test('who names keys is led to them by the keys, also where statistics do not kn
     ).not.toContain('ledger_taken')
 })
 
+test('takes in a row are found by their numbers, and not by a walk along the keys', async () => {
+  const nodes = await plan(() => store.ledger.settle('w1', inARow(100)))
+  const indexes = nodes.flatMap((node) => (node['Relation Name'] === 'ledger' ? (node['Index Name'] ?? []) : []))
+  expect(indexes).toEqual(['ledger_taken'])
+})
+
 test('plans that are kept go by index, also when they were made while the tables were empty', async () => {
   await client.query('truncate regrow.ledger, regrow.intents, regrow.workers, things, parts')
   await client.query('vacuum analyze')
@@ -302,6 +313,7 @@ test('plans that are kept go by index, also when they were made while the tables
     'take',
     'settle',
     'settle of successes',
+    'settle of takes in a row',
     'release',
     'check',
     'check of a composite key',

@@ -9,6 +9,9 @@ import type { Statements } from './schema.ts'
 /** After a take of keys that were remembered, so many look first. */
 const looks = 20
 
+/** Takes follow each other closely when there are no more than so many numbers to each. */
+const spread = 2
+
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   let looksLeft = 0
   /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered. */
@@ -87,8 +90,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       // The common cases, and short: of a success there is nothing to write but that it is over.
       const ends = endsOf(rows)
       if (ends !== 'others' && tx?.last) return settleLast(texts(), holder, rows, tx.last)
-      if (ends === 'rows') return settleDone(tx ?? db, texts().settleDone, holder, rows)
-      if (ends === 'intents') return settleDone(tx ?? db, texts().settleFinished, holder, rows)
+      if (ends !== 'others') return settleDone(tx ?? db, texts(), holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
@@ -123,8 +125,15 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   }
 }
 
-async function settleDone(db: SqlExecutor, text: string, holder: string, rows: readonly Claim[]) {
-  const answer = await db.query(text, [holder, ...arraysOf(rows)])
+async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly SettleRow[]) {
+  if (rows.length === 0) return new Set<number>()
+  const takes = rows.map(({ take }) => take)
+  const isIntents = rows[0]?.finish === 'intent'
+  const [low, high] = [takes.reduce((a, b) => Math.min(a, b)), takes.reduce((a, b) => Math.max(a, b))]
+  const answer =
+    high - low <= spread * takes.length
+      ? await db.query(texts.settleSpan, [holder, numberArray(takes), low, high, isIntents])
+      : await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])
   return takesOf(answer.rows[0]?.takes)
 }
 

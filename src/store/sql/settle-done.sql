@@ -1,7 +1,7 @@
 -- Settle of successes alone, the common case: the same fence as in settle.sql (S3), in fewer words for the server to plan.
--- $1 holder · $2 jobs, or the one job of all · $3 keys · $4 takes, arrays as text
--- Returns one row: `takes`, those that were held. Index: ledger_pkey, one probe per key in key order (M30); locked rows are
--- deleted by where they stand.
+-- $1 holder · $2 jobs, or the one job of all · $3 keys · $4 takes, arrays as text · $5 true: keys are the ids of intents, which go, too
+-- Returns one row: `takes`, those that were held. Index: ledger_pkey, one probe per key in key order (M30), and intents_pkey;
+-- locked rows are deleted by where they stand.
 -- `is not distinct from` and not `=`: never by ledger_taken, whose entries are mostly of claims that are over.
 with held as materialized (
   select h.place from (
@@ -16,6 +16,9 @@ with held as materialized (
   ) h
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
+),
+finished as (
+  delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
 )
 select string_agg(take::text, ',') as takes from done

@@ -998,32 +998,29 @@ select case when count(*) = $5::int then 1 else ('lease lost: ' || count(*))::in
   ) h
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take
-)
-select string_agg(take::text, ',') as takes from done`,
-  settleFinished: `with held as materialized (
-  select h.place from (
-    select coalesce(x.job, (select ($2::text::text[])[1])) as job, x.key, x.take
-    from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as x(job, key, take)
-    order by key collate "C", job
-  ) i
-  cross join lateral (
-    select l.ctid as place from regrow.ledger l
-    where l.key = i.key and l.job = i.job and l.holder is not distinct from $1::text and l.take = i.take
-    for update
-  ) h
-),
-done as (
   delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
 ),
 finished as (
-  delete from regrow.intents n where n.id = any (array(select key::uuid from done))
+  delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
 )
 select string_agg(take::text, ',') as takes from done`,
   settleOne: `with gone as (
   delete from regrow.ledger where key = $3::text and job = $2::text and holder is not distinct from $1::text and take = $4::int8 returning 1
 )
 select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
+  settleSpan: `with held as materialized (
+  select l.ctid as place from regrow.ledger l
+  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8 and (l.take in (select unnest($2::text::int8[]))) is true
+  order by l.key collate "POSIX", l.job
+  for update
+),
+done as (
+  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
+),
+finished as (
+  delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
+)
+select string_agg(take::text, ',') as takes from done`,
   settle: `with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
