@@ -1,11 +1,12 @@
 // Gathers what comes up into batches: while one batch is away, the next one fills. No timer, no added latency when idle.
 import type { Clock } from './clock.ts'
 
-interface Group<Item, Result> {
+/** Items that travel together. */
+export interface Group<Item, Result> {
   readonly items: readonly Item[]
   /** The results of a whole batch; those of these items begin at `at`. */
-  readonly sent: (results: readonly Result[], at: number) => void
-  readonly failed: (error: unknown) => void
+  sent(results: readonly Result[], at: number): void
+  failed(error: unknown): void
 }
 
 export class Batcher<Item, Result> {
@@ -35,16 +36,12 @@ export class Batcher<Item, Result> {
   /** Answers the results of these items, in order. They travel together: one promise for a hundred of them. */
   add(items: readonly Item[]): Promise<readonly Result[]> {
     return new Promise((resolve, reject) =>
-      this.#put({ items, sent: (results, at) => resolve(results.slice(at, at + items.length)), failed: reject }),
+      this.put({ items, sent: (results, at) => resolve(results.slice(at, at + items.length)), failed: reject }),
     )
   }
 
-  /** As `add`, for who has no use for the results: at tens of thousands of calls a second a promise for each counts. */
-  put(items: readonly Item[], sent: () => void, failed: (error: unknown) => void): void {
-    this.#put({ items, sent, failed })
-  }
-
-  #put(group: Group<Item, Result>): void {
+  /** As `add`, for who waits for no promise: at tens of thousands of calls a second each of them counts. */
+  put(group: Group<Item, Result>): void {
     this.#waiting.push(group)
     if (this.#sending < this.#abreast) void this.#drain()
   }
@@ -60,12 +57,12 @@ export class Batcher<Item, Result> {
       try {
         const results = await this.#send(groups.flatMap(({ items }) => items))
         let at = 0
-        for (const { items, sent } of groups) {
-          sent(results, at)
-          at += items.length
+        for (const group of groups) {
+          group.sent(results, at)
+          at += group.items.length
         }
       } catch (error) {
-        for (const { failed } of groups) failed(error)
+        for (const group of groups) group.failed(error)
       }
     }
     this.#sending--

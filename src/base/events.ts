@@ -26,8 +26,14 @@ export class Events<EventMap extends object> {
 
   emit<Name extends keyof EventMap & string>(name: Name, detail: EventMap[Name]): void {
     if (everything.hasSubscribers) everything.publish({ name, detail })
-    for (const key of [name, '*'])
-      for (const listener of this.#listeners.get(key) ?? []) {
+    this.#call(name, name, detail)
+    this.#call('*', name, detail)
+  }
+
+  #call(key: string, name: string, detail: unknown): void {
+    const listeners = this.#listeners.get(key)
+    if (listeners)
+      for (const listener of listeners) {
         try {
           listener(detail as never, name as never)
         } catch {

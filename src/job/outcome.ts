@@ -54,11 +54,12 @@ export function attemptOf(history: History): number {
   return failures + crashes + 1
 }
 
+const done: Settlement = { state: 'done' }
+
 export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Chance): Settlement {
+  if (outcome.kind === 'success') return done
   const prior = priorFailures(history)
   switch (outcome.kind) {
-    case 'success':
-      return { state: 'done' }
     case 'again':
       return { state: 'retrying', ...prior, retryMs: outcome.inMs, error: null, together: history.together }
     case 'quarantine':

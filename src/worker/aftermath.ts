@@ -7,6 +7,7 @@ import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
+import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import { isPassing } from '../store/guarded.ts'
 import type { Ledger } from '../store/ledger.ts'
@@ -75,16 +76,17 @@ export async function aftermath(
   ports: Pick<AftermathPorts, 'events' | 'push' | 'source'> & { readonly ask: AskProgress },
   results: readonly Settled[],
 ): Promise<void> {
-  const retries = results.flatMap(({ ended: { entry }, settlement, held }) =>
-    held && settlement.state === 'retrying'
-      ? [{ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false }]
-      : [],
-  )
+  const retries: Hint[] = []
+  const successes: Ready[] = []
+  for (const { ended, settlement, held } of results) {
+    if (!held) continue
+    const { entry } = ended
+    if (settlement.state === 'done') successes.push(entry)
+    else if (settlement.state === 'retrying')
+      retries.push({ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false })
+  }
   if (retries.length > 0) await ports.push(retries)
   for (const result of results) tell(ports.events, result)
-  const successes = results.flatMap(({ ended, held, settlement }) =>
-    held && settlement.state === 'done' ? [ended.entry] : [],
-  )
   for (const [job, entries] of groupBy(successes, (entry) => entry.job))
     if (!ports.source(job).finishes) ports.ask.of(job, entries)
 }

@@ -53,6 +53,14 @@ export interface Ended {
   readonly settled: boolean
 }
 
+/** What comes of a call. */
+export interface RunTells {
+  /** The outcomes are known. */
+  ended(list: Ended[]): void
+  /** The call has really ended. */
+  over(): void
+}
+
 /** A run whose outcome was sent to the store. */
 export interface Settled {
   readonly ended: Ended

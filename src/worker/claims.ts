@@ -1,12 +1,17 @@
 // What this process holds: its identity, its take numbers, and when its last beat was confirmed.
 import type { Random } from '../base/random.ts'
 
+/** What is told when the claim is lost while its handler runs. */
+export interface Abortable {
+  abort(reason: Error): void
+}
+
 /** Of a claim whose handler does not run. */
-const nobody = () => {}
+const nobody: Abortable = { abort: () => {} }
 
 export class Claims {
   readonly #random: Random
-  readonly #known = new Map<number, (reason: Error) => void>()
+  readonly #known = new Map<number, Abortable>()
   #holder: string
   #lastTake = 0
   #beatAt = Number.NEGATIVE_INFINITY
@@ -27,9 +32,9 @@ export class Claims {
     return this.#lastTake
   }
 
-  /** What to call when the claim is lost while its handler runs. */
-  watch(take: number, abort: (reason: Error) => void): void {
-    this.#known.set(take, abort)
+  /** Whom to tell when the claim is lost. */
+  watch(take: number, run: Abortable): void {
+    this.#known.set(take, run)
   }
 
   /** False after `forget`, and when we went on as somebody else: then the claim is not ours any more. */
@@ -57,13 +62,13 @@ export class Claims {
 
   /** Our row is gone: abort everything and go on as somebody else. */
   renew(reason: Error): void {
-    for (const abort of this.#known.values()) abort(reason)
+    for (const run of this.#known.values()) run.abort(reason)
     this.#known.clear()
     this.#holder = this.#random.hex(16)
     this.#beatAt = Number.NEGATIVE_INFINITY
   }
 
   abortAll(reason: Error): void {
-    for (const abort of this.#known.values()) abort(reason)
+    for (const run of this.#known.values()) run.abort(reason)
   }
 }

@@ -20,15 +20,6 @@ export interface RunState {
   aborted: Error | undefined
 }
 
-export const stateOf = (entries: readonly Ready[]): RunState => ({
-  entries,
-  marks: undefined,
-  settled: undefined,
-  nobodys: undefined,
-  controller: undefined,
-  aborted: undefined,
-})
-
 export function abort(state: RunState, reason: Error): void {
   state.aborted ??= reason
   state.controller?.abort(state.aborted)

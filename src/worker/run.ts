@@ -8,10 +8,10 @@ import type { Handler } from '../job/handler.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
-import type { Ended, Ready } from './batch.ts'
+import type { Ended, Ready, RunTells } from './batch.ts'
 import type { Claims } from './claims.ts'
-import { abort, contextOfMany, contextOfOne, mark, type RunState, stateOf } from './context.ts'
-import type { Running } from './running.ts'
+import { abort, contextOfMany, contextOfOne, mark, type RunState } from './context.ts'
+import type { Running, Watched } from './running.ts'
 import type { Transact } from './transact.ts'
 
 export interface RunPorts {
@@ -25,88 +25,128 @@ export interface RunPorts {
   readonly sure: () => boolean
 }
 
-/** What comes of a call. Not as promises: at tens of thousands of runs a second each of them counts. */
-export interface RunTells {
-  /** The outcomes are known. */
-  ended(list: Ended[]): void
-  /** The call has really ended. */
-  over(): void
-}
-
 /** Calls the handler once for these entries, and tells what comes of it. */
 export function run(ports: RunPorts, handler: Handler, entries: readonly Ready[], tells: RunTells): void {
-  const state = stateOf(entries)
-  const lost = (reason: Error) => abort(state, reason)
-  for (const { take } of entries) ports.claims.watch(take, lost)
-  const startedAt = ports.clock.now()
-  let known = false
-  const end = (fallback: Outcome) => {
-    if (known) return
-    known = true
-    tells.ended(outcomesOf(ports, handler, state, fallback, ports.clock.now() - startedAt))
-  }
-  // What the watch on time gives up is a failure of the key, though its handler may still be running.
-  const finished = ports.running.begin(state, handler.job.timeoutMs, startedAt, end)
-  void call(ports, handler, state).then((outcome) => {
-    finished()
-    end(outcome)
-    tells.over()
-  })
+  new Call(ports, handler, entries, tells).start()
 }
 
-function outcomesOf(
-  { random }: RunPorts,
-  handler: Handler,
-  { entries, settled, marks }: RunState,
-  fallback: Outcome,
-  tookMs: number,
-): Ended[] {
+/** One call from its start to its end. One object and no promises: at tens of thousands of runs a second each of them counts. */
+class Call implements RunState, Watched {
+  readonly entries: readonly Ready[]
+  readonly startedAt: number
+  marks: RunState['marks']
+  settled: RunState['settled']
+  nobodys: RunState['nobodys']
+  controller: RunState['controller']
+  aborted: RunState['aborted']
+  timedOut: Watched['timedOut']
+  readonly #ports: RunPorts
+  readonly #handler: Handler
+  readonly #tells: RunTells
+  #known = false
+
+  constructor(ports: RunPorts, handler: Handler, entries: readonly Ready[], tells: RunTells) {
+    this.entries = entries
+    this.startedAt = ports.clock.now()
+    this.#ports = ports
+    this.#handler = handler
+    this.#tells = tells
+  }
+
+  get timeoutMs(): number {
+    return this.#handler.job.timeoutMs
+  }
+
+  start(): void {
+    const { claims, running } = this.#ports
+    for (const { take } of this.entries) claims.watch(take, this)
+    running.begin(this)
+    // Keys are read at once; only inputs are validated, and that may take its time.
+    const read = this.#handler.job.input ? inputsOf(this.#handler, this) : keysOf(this)
+    if (Array.isArray(read)) this.#call(read)
+    else void read.then((values) => this.#call(values))
+  }
+
+  abort(reason: Error): void {
+    abort(this, reason)
+  }
+
+  /** What the watch on time gives up is a failure of the key, though its handler may still be running. */
+  giveUp(outcome: Outcome): void {
+    if (this.#known) return
+    this.#known = true
+    this.#tells.ended(outcomesOf(this.#ports, this.#handler, this, outcome))
+  }
+
+  #call(values: readonly unknown[]): void {
+    const outcome = this.#begun(values)
+    if (outcome) this.#over(outcome)
+  }
+
+  /** How it ended for the keys that the handler did not mark itself; null: it still runs. */
+  #begun(values: readonly unknown[]): Outcome | null {
+    if (values.length === 0) return succeeded
+    // Asked again right before the start: a neighbour may have kept the event loop busy for a lease. Nothing is counted.
+    if (!this.#ports.sure()) return { kind: 'again', inMs: 0 }
+    const { events, transact } = this.#ports
+    if (events.heard('job.started'))
+      for (const entry of this.entries)
+        if (!this.marks?.has(entry.take))
+          events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
+    const value = this.#handler.many ? values : values[0]
+    const ctx = this.#handler.many ? contextOfMany(transact, this) : contextOfOne(transact, this)
+    try {
+      const answer = this.#handler.run(value as never, ctx as never)
+      if (!isThenable(answer)) return succeeded
+      Promise.resolve(answer).then(
+        () => this.#over(succeeded),
+        (error) => this.#over(this.#thrown(error)),
+      )
+      return null
+    } catch (error) {
+      return this.#thrown(error)
+    }
+  }
+
+  #thrown(error: unknown): Outcome {
+    for (const { job, key, take } of this.entries)
+      if (this.settled?.has(take)) this.#ports.events.emit('job.threwAfterTx', { job: job.name, key, error })
+    // What ends because its worker stops is given back: nothing is counted.
+    if (isStopping(this.aborted)) return { kind: 'again', inMs: 0 }
+    // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
+    if (this.nobodys) return { kind: 'again', inMs: this.nobodys.inMs }
+    return { kind: 'failure', error }
+  }
+
+  #over(outcome: Outcome): void {
+    this.#ports.running.ended(this)
+    this.giveUp(outcome)
+    this.#tells.over()
+  }
+}
+
+const isThenable = (answer: unknown): answer is PromiseLike<unknown> =>
+  ((typeof answer === 'object' && answer !== null) || typeof answer === 'function') && 'then' in answer
+
+function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, fallback: Outcome): Ended[] {
+  const { entries, settled, marks } = call
+  const tookMs = clock.now() - call.startedAt
   // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
   const rest: Outcome =
     handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
-  const outcomes = entries.map(({ take }) => (settled?.has(take) ? succeeded : (marks?.get(take) ?? rest)))
-  // Drawn for failures only: a success waits for nothing, and chance is dear.
-  const chance = outcomes.some(({ kind }) => kind === 'failure') ? random.float() : 0
-  return entries.map(
-    (entry, i): Ended => ({
-      entry,
-      outcome: outcomes[i] as Outcome,
-      settled: settled?.has(entry.take) === true,
-      chance,
-      tookMs,
-    }),
-  )
+  // Drawn for failures only, once for all of them: a success waits for nothing, and chance is dear.
+  let chance: number | undefined
+  const list: Ended[] = []
+  for (const entry of entries) {
+    const isSettled = settled?.has(entry.take) === true
+    const outcome = isSettled ? succeeded : (marks?.get(entry.take) ?? rest)
+    if (outcome.kind === 'failure') chance ??= random.float()
+    list.push({ entry, outcome, settled: isSettled, chance: chance ?? 0, tookMs })
+  }
+  return list
 }
 
 const succeeded: Outcome = { kind: 'success' }
-
-/** Runs the handler and tells how it ended for the keys that it did not mark itself. */
-async function call(ports: RunPorts, handler: Handler, state: RunState): Promise<Outcome> {
-  const { events } = ports
-  try {
-    // Keys are read at once; only inputs are validated, and that may take its time.
-    const read = handler.job.input ? inputsOf(handler, state) : keysOf(state)
-    const values = Array.isArray(read) ? read : await read
-    if (values.length === 0) return succeeded
-    // Asked again right before the start: a neighbour may have kept the event loop busy for a lease. Nothing is counted.
-    if (!ports.sure()) return { kind: 'again', inMs: 0 }
-    if (events.heard('job.started'))
-      for (const entry of state.entries.filter(({ take }) => !state.marks?.has(take)))
-        events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
-    const value = handler.many ? values : values[0]
-    const ctx = handler.many ? contextOfMany(ports.transact, state) : contextOfOne(ports.transact, state)
-    await handler.run(value as never, ctx as never)
-    return succeeded
-  } catch (error) {
-    for (const { job, key, take } of state.entries)
-      if (state.settled?.has(take)) events.emit('job.threwAfterTx', { job: job.name, key, error })
-    // What ends because its worker stops is given back: nothing is counted.
-    if (isStopping(state.aborted)) return { kind: 'again', inMs: 0 }
-    // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
-    if (state.nobodys) return { kind: 'again', inMs: state.nobodys.inMs }
-    return { kind: 'failure', error }
-  }
-}
 
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
@@ -125,19 +165,21 @@ function keysOf(state: RunState): unknown[] {
 /** Stored inputs, at once where their schema answers at once. One that does not fit is marked as failed and left out, like a key. */
 function inputsOf(handler: Handler, state: RunState): unknown[] | Promise<unknown[]> {
   const results = state.entries.map(validated)
-  const read = (all: readonly Validated[]) => fitting(handler, state, all)
-  return results.some(isLater) ? Promise.all(results).then(read) : read(results as Validated[])
+  return results.some(isLater)
+    ? Promise.all(results).then((all) => fitting(handler, state, all))
+    : fitting(handler, state, results as Validated[])
 }
 
 function fitting(handler: Handler, state: RunState, results: readonly Validated[]): unknown[] {
   const values: unknown[] = []
-  for (const [i, entry] of state.entries.entries())
+  state.entries.forEach((entry, i) => {
     try {
       const input = inputOf(results[i] as Validated)
       values.push(handler.many ? { id: entry.key, input } : input)
     } catch (error) {
       mark(state, entry, { kind: 'failure', error })
     }
+  })
   return values
 }
 

@@ -8,12 +8,13 @@ import { abort, type RunState } from './context.ts'
 /** So long after the abort the claim is given up; the slot stays stuck until the handler really ends. */
 const patienceMs = 30_000
 
-interface Run {
-  readonly state: RunState
+/** A call of a handler, as the watch on time sees it. */
+export interface Watched extends RunState {
   readonly timeoutMs: number
   readonly startedAt: number
-  readonly giveUp: (outcome: Outcome) => void
   timedOut: RegrowError | undefined
+  /** Its time is over for good. */
+  giveUp(outcome: Outcome): void
 }
 
 /** What the watch on time tells. */
@@ -27,7 +28,7 @@ export interface RunningTells {
 export class Running {
   readonly #clock: Clock
   readonly #size: number
-  readonly #runs = new Set<Run>()
+  readonly #runs = new Set<Watched>()
   readonly #tells: RunningTells
   #stuckCount = 0
   #recycle = false
@@ -53,13 +54,14 @@ export class Running {
     return this.#runs.size
   }
 
-  /** Watches a run; calls `giveUp` when its time is over for good. What it returns is to be called when the run has ended. */
-  begin(state: RunState, timeoutMs: number, startedAt: number, giveUp: Run['giveUp']): () => void {
-    const run: Run = { state, timeoutMs, startedAt, giveUp, timedOut: undefined }
-    this.#runs.add(run)
-    return () => {
-      if (!this.#runs.delete(run)) this.#stuckCount--
-    }
+  /** Watches a call until it has ended. */
+  begin(call: Watched): void {
+    this.#runs.add(call)
+  }
+
+  /** The call has really ended. */
+  ended(call: Watched): void {
+    if (!this.#runs.delete(call)) this.#stuckCount--
   }
 
   /** Aborts what is over its timeout, gives up what ignores that; returns when to look again. */
@@ -73,11 +75,11 @@ export class Running {
         `The run took longer than its timeout of ${readable(run.timeoutMs)}`,
         'Raise `timeout`, or make the handler shorter; pass ctx.signal on to what it waits for.',
       )
-      abort(run.state, run.timedOut)
+      abort(run, run.timedOut)
       if (over < patienceMs) continue
       this.#runs.delete(run)
       this.#stuckCount++
-      this.#tells.stuck(run.state)
+      this.#tells.stuck(run)
       run.giveUp({ kind: 'failure', error: run.timedOut })
     }
     if (!this.#recycle && this.#stuckCount > 0 && this.#stuckCount >= this.#size / 2) {
@@ -88,11 +90,11 @@ export class Running {
   }
 
   abortAll(reason: Error): void {
-    for (const { state } of this.#runs) abort(state, reason)
+    for (const run of this.#runs) abort(run, reason)
   }
 
   /** The entries of all runs; what a stop gives back. */
   entries() {
-    return [...this.#runs].flatMap(({ state }) => state.entries)
+    return [...this.#runs].flatMap(({ entries }) => entries)
   }
 }

@@ -1,39 +1,38 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
+import type { Job } from '../job/job.ts'
 import { decide, type Settlement } from '../job/outcome.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
-import type { Ended, Settled } from './batch.ts'
+import type { Source } from '../store/source.ts'
+import type { Ended, Ready, Settled } from './batch.ts'
 import type { Claims } from './claims.ts'
 
 export async function settle(
   ledger: Ledger,
   claims: Claims,
-  batch: readonly { ended: Ended; finishes: Finish | null }[],
+  source: (job: Job) => Source,
+  batch: readonly Ended[],
 ): Promise<Settled[]> {
-  const decided = batch.map(({ ended, finishes }) => ({
+  const settlements = batch.map(({ entry, outcome, chance }) =>
+    decide(entry, outcome, entry.job.retry, { float: () => chance }),
+  )
+  const finishes = new Map<Job, Finish | null>()
+  const rows: SettleRow[] = []
+  batch.forEach(({ entry, settled }, i) => {
+    if (settled) return
+    const { job } = entry
+    if (!finishes.has(job)) finishes.set(job, source(job).finishes)
+    rows.push(row(entry, settlements[i] as Settlement, finishes.get(job) ?? null))
+  })
+  const held = rows.length === 0 ? new Set<number>() : await ledger.settle(claims.holder, rows)
+  return batch.map((ended, i) => ({
     ended,
-    finishes,
-    settlement: decide(ended.entry, ended.outcome, ended.entry.job.retry, { float: () => ended.chance }),
-  }))
-  const open = decided.filter(({ ended }) => !ended.settled)
-  const held = open.length === 0 ? new Set<number>() : await ledger.settle(claims.holder, open.map(row))
-  return decided.map(({ ended, settlement }) => ({
-    ended,
-    settlement,
+    settlement: settlements[i] as Settlement,
     held: ended.settled || held.has(ended.entry.take),
   }))
 }
 
-function row({
-  ended,
-  settlement,
-  finishes,
-}: {
-  ended: Ended
-  settlement: Settlement
-  finishes: Finish | null
-}): SettleRow {
-  const { job, key, take, version } = ended.entry
+function row({ job, key, take, version }: Ready, settlement: Settlement, finishes: Finish | null): SettleRow {
   const kept = settlement.state === 'done' ? nothing : settlement
   return {
     job: job.name,

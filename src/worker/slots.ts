@@ -55,6 +55,7 @@ export class Slots {
 
   give(count: number, job: string): void {
     this.#add(-count, job)
+    if (this.#waiters.length === 0) return
     const [woken, others] = [[] as Waiter[], [] as Waiter[]]
     for (const waiter of this.#waiters) (waiter.ready() ? woken : others).push(waiter)
     this.#waiters = others

@@ -1,6 +1,6 @@
 // The upper arrow: pop → take → check → run → settle, in batches. This file alone knows the order of the stages.
 import { Batcher } from '../base/batcher.ts'
-import { messageOf, RegrowError } from '../base/errors.ts'
+import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import { retry } from '../base/retry.ts'
 import { fingerprint } from '../job/fingerprint.ts'
@@ -17,6 +17,7 @@ import { begun } from './begin.ts'
 import { calls } from './calls.ts'
 import { check } from './check.ts'
 import { Claims } from './claims.ts'
+import { Ending, type EndingPorts } from './ending.ts'
 import { type GiveBackPorts, giveBack, release } from './give-back.ts'
 import { type Batch, Intake } from './intake.ts'
 import { LookAgain } from './look-again.ts'
@@ -53,6 +54,7 @@ export class Worker {
   readonly #settler: Batcher<Ended, Settled>
   readonly #ask: AskProgress
   readonly #run: Parameters<typeof run>[0]
+  readonly #ending: EndingPorts
 
   constructor(ports: WorkerPorts, options: WorkerOptions) {
     const { clock, events, store } = ports
@@ -100,6 +102,7 @@ export class Worker {
     const { ledger, sweeps } = store
     this.#ask = progressOf({ ...ports, ledger, sweeps, claims: this.claims, over: this.#over.signal })
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
+    this.#ending = { settler: this.#settler, claims: this.claims, slots: this.#slots, events }
     const transact = transacts({
       clock,
       ledger: store.ledger,
@@ -296,34 +299,18 @@ export class Worker {
     this.claims.forget(entry.take)
   }
 
-  /** Run, then settle; the slot is free when the outcome is recorded and the call has ended. */
-  #finish(handler: Handler, entries: readonly Ready[], recorded: () => void = () => {}): void {
-    // A handler that never ends keeps its slot, and nothing else.
-    let open = 2
-    const close = () => {
-      if (--open === 0) this.#slots.give(1, handler.job.name)
-    }
-    const sent = () => {
-      for (const { take } of entries) this.claims.forget(take)
-      recorded()
-      close()
-    }
-    const failed = (error: unknown) => {
-      // The store did not take the outcome: the beat gives the keys back, or somebody frees them.
-      this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })
-      sent()
-    }
-    run(this.#run, handler, entries, { ended: (list) => this.#settler.put(list, sent, failed), over: close })
+  /** Run, then settle. */
+  #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void): void {
+    run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded))
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
     const { clock, store, random, source } = this.#ports
-    const outcomes = batch.map((ended) => ({ ended, finishes: source(ended.entry.job).finishes }))
     // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
     const { holder } = this.claims
     const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
     const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
-      settle(store.ledger, this.claims, outcomes),
+      settle(store.ledger, this.claims, source, batch),
     )
     await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results

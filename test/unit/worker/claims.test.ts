@@ -22,7 +22,7 @@ test('a holder is 128 random bits, and another one after it was declared dead', 
 test('what is awaited or running is known until it is forgotten', () => {
   const claims = new Claims(systemRandom)
   const [one, two] = [claims.next(), claims.next()]
-  claims.watch(two, () => {})
+  claims.watch(two, { abort: () => {} })
   expect(claims.known()).toEqual({ takes: [one, two], highest: 2 })
   claims.forget(one)
   expect(claims.known()).toEqual({ takes: [two], highest: 2 })
@@ -32,7 +32,7 @@ test('a worker that is gone aborts what it runs and knows nothing any more', () 
   const claims = new Claims(systemRandom)
   const reasons: Error[] = []
   const take = claims.next()
-  claims.watch(take, (reason) => reasons.push(reason))
+  claims.watch(take, { abort: (reason) => reasons.push(reason) })
   expect(claims.holds(take)).toBe(true)
   const gone = new Error('gone')
   claims.renew(gone)

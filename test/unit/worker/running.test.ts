@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Outcome } from '../../../src/job/outcome.ts'
 import type { RunState } from '../../../src/worker/context.ts'
-import { Running } from '../../../src/worker/running.ts'
+import { Running, type Watched } from '../../../src/worker/running.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 async function world(timeoutMs: number) {
@@ -14,16 +14,26 @@ async function world(timeoutMs: number) {
     recycle: (count) => recycle.push(count),
   })
   const controller = new AbortController()
-  const none = { nobodys: undefined, aborted: undefined }
-  const state: RunState = { entries: [], marks: new Map(), settled: new Set(), controller, ...none }
+  const none = { nobodys: undefined, aborted: undefined, timedOut: undefined }
   const given: Outcome[] = []
-  const end = running.begin(state, timeoutMs, clock.now(), (outcome) => given.push(outcome))
+  const call: Watched = {
+    entries: [],
+    marks: new Map(),
+    settled: new Set(),
+    controller,
+    ...none,
+    timeoutMs,
+    startedAt: clock.now(),
+    giveUp: (outcome) => given.push(outcome),
+  }
+  running.begin(call)
+  const end = () => running.ended(call)
   const lookAt = async (ms: number) => {
     await clock.pass(ms - clock.now())
     running.look()
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { running, stuck, state, signal: controller.signal, given, end, lookAt }
+  return { running, stuck, call, signal: controller.signal, given, end, lookAt }
 }
 
 test('the signal aborts at the timeout, with a reason that says what to do', async () => {
@@ -37,11 +47,11 @@ test('the signal aborts at the timeout, with a reason that says what to do', asy
 })
 
 test('30 s after the abort the claim is given up as a failure, and the slot counts as stuck until the handler ends', async () => {
-  const { running, stuck, state, lookAt, given, end } = await world(10_000)
+  const { running, stuck, call, lookAt, given, end } = await world(10_000)
   await lookAt(10_000)
   await lookAt(40_000)
   expect(given).toMatchObject([{ kind: 'failure', error: { code: 'timeout' } }])
-  expect(stuck).toEqual([state])
+  expect(stuck).toEqual([call])
   expect([running.size, running.stuckCount]).toEqual([0, 1])
   await lookAt(90_000)
   expect(stuck).toHaveLength(1)
