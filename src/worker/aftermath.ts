@@ -2,7 +2,6 @@
 import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
-import { groupBy } from '../base/group-by.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -77,24 +76,28 @@ export async function aftermath(
   results: readonly Settled[],
 ): Promise<void> {
   const retries: Hint[] = []
-  const successes: Ready[] = []
+  /** By job, where a success leaves its row to the handler; null: regrow finishes it. */
+  const successes = new Map<Job, Ready[] | null>()
   for (const { ended, settlement, held } of results) {
     if (!held) continue
     const { entry } = ended
-    if (settlement.state === 'done') successes.push(entry)
-    else if (settlement.state === 'retrying')
-      retries.push({ job: entry.job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false })
+    const { job } = entry
+    if (settlement.state === 'retrying')
+      retries.push({ job: job.name, key: entry.key, delayMs: settlement.retryMs, fresh: false })
+    if (settlement.state !== 'done') continue
+    if (!successes.has(job)) successes.set(job, ports.source(job).finishes ? null : [])
+    successes.get(job)?.push(entry)
   }
   if (retries.length > 0) await ports.push(retries)
-  for (const result of results) tell(ports.events, result)
-  for (const [job, entries] of groupBy(successes, (entry) => entry.job))
-    if (!ports.source(job).finishes) ports.ask.of(job, entries)
+  const heard = ports.events.heard('job.settled')
+  for (const result of results) tell(ports.events, result, heard)
+  for (const [job, entries] of successes) if (entries) ports.ask.of(job, entries)
 }
 
-function tell(events: Events<EventMap>, { ended, settlement, held }: Settled): void {
+function tell(events: Events<EventMap>, { ended, settlement, held }: Settled, heard: boolean): void {
   const { job, key } = ended.entry
   if (!held) events.emit('job.leaseLost', { job: job.name, key })
-  else if (events.heard('job.settled'))
+  else if (heard)
     events.emit('job.settled', {
       job: job.name,
       key,

@@ -136,14 +136,12 @@ function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, f
     handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
   // Drawn for failures only, once for all of them: a success waits for nothing, and chance is dear.
   let chance: number | undefined
-  const list: Ended[] = []
-  for (const entry of entries) {
+  return entries.map((entry): Ended => {
     const isSettled = settled?.has(entry.take) === true
     const outcome = isSettled ? succeeded : (marks?.get(entry.take) ?? rest)
     if (outcome.kind === 'failure') chance ??= random.float()
-    list.push({ entry, outcome, settled: isSettled, chance: chance ?? 0, tookMs })
-  }
-  return list
+    return { entry, outcome, settled: isSettled, chance: chance ?? 0, tookMs }
+  })
 }
 
 const succeeded: Outcome = { kind: 'success' }
@@ -151,16 +149,7 @@ const succeeded: Outcome = { kind: 'success' }
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
 /** Keys in their own type. One that cannot be read is marked as failed and left out: its neighbours run. */
-function keysOf(state: RunState): unknown[] {
-  const values: unknown[] = []
-  for (const entry of state.entries)
-    try {
-      values.push(entry.job.key.decode(entry.key))
-    } catch (error) {
-      mark(state, entry, { kind: 'failure', error })
-    }
-  return values
-}
+const keysOf = (state: RunState): unknown[] => readable(state, ({ job, key }) => job.key.decode(key))
 
 /** Stored inputs, at once where their schema answers at once. One that does not fit is marked as failed and left out, like a key. */
 function inputsOf(handler: Handler, state: RunState): unknown[] | Promise<unknown[]> {
@@ -170,17 +159,25 @@ function inputsOf(handler: Handler, state: RunState): unknown[] | Promise<unknow
     : fitting(handler, state, results as Validated[])
 }
 
-function fitting(handler: Handler, state: RunState, results: readonly Validated[]): unknown[] {
-  const values: unknown[] = []
-  state.entries.forEach((entry, i) => {
+const fitting = (handler: Handler, state: RunState, results: readonly Validated[]): unknown[] =>
+  readable(state, (entry, i) => {
+    const input = inputOf(results[i] as Validated)
+    return handler.many ? { id: entry.key, input } : input
+  })
+
+/** What `read` answers of each entry; one for which it throws is marked as failed and left out. */
+function readable(state: RunState, read: (entry: Ready, i: number) => unknown): unknown[] {
+  let failed = false
+  const values = state.entries.map((entry, i) => {
     try {
-      const input = inputOf(results[i] as Validated)
-      values.push(handler.many ? { id: entry.key, input } : input)
+      return read(entry, i)
     } catch (error) {
+      failed = true
       mark(state, entry, { kind: 'failure', error })
+      return undefined
     }
   })
-  return values
+  return failed ? values.filter((_, i) => !state.marks?.has((state.entries[i] as Ready).take)) : values
 }
 
 /** What a schema says of a stored input; or why it could not be asked. */

@@ -1,11 +1,12 @@
 // Lists as Postgres reads them from one text parameter: unnest of these costs a third of what rows of JSON do.
 
-/** Texts as an array of them. */
-export const textArray = (texts: readonly string[]): string =>
-  `{${texts.map((text) => (plain.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`)).join(',')}}`
+/** Texts as an array of them, each in quotes: whether one needs them costs more to find out. */
+export function textArray(texts: readonly string[]): string {
+  if (texts.length === 0) return '{}'
+  const whole = texts.join('')
+  const plain = !whole.includes('"') && !whole.includes('\\')
+  return `{"${(plain ? texts : texts.map((text) => text.replace(/[\\"]/g, '\\$&'))).join('","')}"}`
+}
 
 /** Numbers as an array of them. */
 export const numberArray = (numbers: readonly number[]): string => `{${numbers.join(',')}}`
-
-/** Needs no quotes in an array: not empty, and not what looks like `null`. */
-const plain = /^(?!null$)[\w.-]+$/i
