@@ -14,23 +14,26 @@ export class Batcher<Item, Result> {
   readonly #sizeMax: () => number
   readonly #send: (items: readonly Item[]) => Promise<readonly Result[]>
   readonly #abreast: number
+  readonly #whole: number
   #waiting: Group<Item, Result>[] = []
+  #count = 0
   #sending = 0
 
   /**
    * `send` answers one result per item, in order; when it throws, everything in that batch is rejected. `abreast`: batches that may be
-   * away at a time, 1 by default.
+   * away at a time, 1 by default; `whole`: so many beside them when there is enough for a whole batch.
    */
   constructor(
     clock: Pick<Clock, 'gather'>,
     sizeMax: number | (() => number),
     send: (items: readonly Item[]) => Promise<readonly Result[]>,
-    { abreast = 1 }: { readonly abreast?: number } = {},
+    { abreast = 1, whole = 0 }: { readonly abreast?: number; readonly whole?: number } = {},
   ) {
     this.#clock = clock
     this.#sizeMax = typeof sizeMax === 'number' ? () => sizeMax : sizeMax
     this.#send = send
     this.#abreast = abreast
+    this.#whole = whole
   }
 
   /** Answers the results of these items, in order. They travel together: one promise for a hundred of them. */
@@ -43,15 +46,20 @@ export class Batcher<Item, Result> {
   /** As `add`, for who waits for no promise: at tens of thousands of calls a second each of them counts. */
   put(group: Group<Item, Result>): void {
     this.#waiting.push(group)
-    if (this.#sending < this.#abreast) void this.#drain()
+    this.#count += group.items.length
+    if (this.#maySend(this.#sending + 1)) void this.#drain()
+  }
+
+  #maySend(sending: number): boolean {
+    return sending <= this.#abreast || (sending <= this.#abreast + this.#whole && this.#count >= this.#sizeMax())
   }
 
   async #drain(): Promise<void> {
     this.#sending++
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && this.#maySend(this.#sending)) {
       const most = this.#sizeMax()
       // Who has a whole batch waits for nothing.
-      if (this.#waiting.length < most && this.#count() < most) await this.#clock.gather()
+      if (this.#waiting.length < most && this.#count < most) await this.#clock.gather()
       const groups = this.#next()
       if (groups.length === 0) break
       try {
@@ -68,19 +76,17 @@ export class Batcher<Item, Result> {
     this.#sending--
   }
 
-  #count(): number {
-    return this.#waiting.reduce((sum, { items }) => sum + items.length, 0)
-  }
-
   /** As many groups as fit; one that is larger than a batch goes alone. */
   #next(): Group<Item, Result>[] {
     const most = this.#sizeMax()
-    let size = this.#waiting[0]?.items.length ?? 0
-    let count = 1
-    for (; count < this.#waiting.length; count++) {
-      size += (this.#waiting[count] as Group<Item, Result>).items.length
-      if (size > most) break
+    let size = 0
+    let count = 0
+    for (const { items } of this.#waiting) {
+      if (count > 0 && size + items.length > most) break
+      size += items.length
+      count++
     }
+    this.#count -= size
     return this.#waiting.splice(0, count)
   }
 }

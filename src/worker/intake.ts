@@ -32,10 +32,12 @@ export type Batch = Pick<Popped, 'hints' | 'removal'>
 const pollMs = 1_000
 const notSureMs = 50
 /**
- * Batches of a job on their way to their start. While two of them ask the store, slots that become free gather for the next
+ * Batches of a job on their way to their start. While three of them ask the store, slots that become free gather for the next
  * pop: keys that end one by one would otherwise be taken and checked one by one. When idle, nobody waits.
  */
-const claimingMax = 2
+const claimingMax = 3
+/** Keys per take, and per check: the rest of a large pop goes beside it, and what was checked first runs meanwhile. */
+const claimMax = 1_000
 /** With fewer free slots than this share of all, a pop waits so long for more. */
 const gather = { share: 8, ms: 5 }
 /** A pop that emptied the queue is followed by the next one when what it found has started, or so much later. */
@@ -186,7 +188,7 @@ export class Intake {
       const handler = this.#handlers.get(name)
       if (!handler) continue
       // A batch is one call and has one slot; what was popped for all free slots may be several of them.
-      const size = handler.many ? handler.batchMax : batch.length
+      const size = handler.many ? handler.batchMax : claimMax
       for (let at = 0; at < batch.length; at += size) {
         const part = batch.slice(at, at + size)
         const calls = handler.many ? 1 : part.length

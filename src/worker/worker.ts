@@ -101,7 +101,8 @@ export class Worker {
     })
     const { ledger, sweeps } = store
     this.#ask = progressOf({ ...ports, ledger, sweeps, claims: this.claims, over: this.#over.signal })
-    this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch))
+    // While one waits for the disk, the next whole batch is on its way.
+    this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch), { whole: 1 })
     this.#ending = { settler: this.#settler, claims: this.claims, slots: this.#slots, events }
     const transact = transacts({
       clock,

@@ -84,8 +84,8 @@ export async function openDatabase(
  */
 const theirsMax = { checks: 4, pages: 16 }
 
-/** Beat and settle, and the queue. */
-const ownMax = { own: 2, queue: 3 }
+/** A beat and two settles, and the queue. */
+const ownMax = { own: 3, queue: 3 }
 /** All of these, and the one that listens. */
 const ownMost = ownMax.own + ownMax.queue + theirsMax.checks + theirsMax.pages + 1
 

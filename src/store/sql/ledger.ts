@@ -128,11 +128,13 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
 async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly SettleRow[]) {
   if (rows.length === 0) return new Set<number>()
   const takes = rows.map(({ take }) => take)
-  const isIntents = rows[0]?.finish === 'intent'
   const [low, high] = [takes.reduce((a, b) => Math.min(a, b)), takes.reduce((a, b) => Math.max(a, b))]
+  const isIntents = rows[0]?.finish === 'intent'
+  // Each take is there once, so that many between the two are all there are.
+  const list = high - low + 1 === takes.length ? null : numberArray(takes)
   const answer =
     high - low <= spread * takes.length
-      ? await db.query(texts.settleSpan, [holder, numberArray(takes), low, high, isIntents])
+      ? await db.query(texts.settleSpan, [holder, list, low, high, isIntents])
       : await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])
   return takesOf(answer.rows[0]?.takes)
 }

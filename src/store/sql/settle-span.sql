@@ -1,12 +1,13 @@
 -- Settle of successes whose takes follow each other closely, as they do while a worker is busy: as settle-done.sql (S3), with one walk
 -- along an index instead of a probe per key. A take says which key it is of.
--- $1 holder · $2 takes, an array as text · $3 the lowest of them · $4 the highest · $5 true: keys are the ids of intents, which go, too
+-- $1 holder · $2 takes, an array as text; null: all from $3 to $4 · $3 the lowest of them · $4 the highest · $5 true: keys are the ids of intents, which go, too
 -- Returns one row: `takes`, those that were held. Index: ledger_taken from $3 to $4, hence the bound on how far apart they are:
 -- a long transaction keeps the entries of claims that are over. Then intents_pkey; locked rows are deleted by where they stand.
 -- Rows are locked in key order (M30); by another collation of the same order, or it would be had by a walk along ledger_pkey.
 with held as materialized (
   select l.ctid as place from regrow.ledger l
-  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8 and (l.take in (select unnest($2::text::int8[]))) is true
+  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+    and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job
   for update
 ),

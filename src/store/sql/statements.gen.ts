@@ -1010,7 +1010,8 @@ select string_agg(take::text, ',') as takes from done`,
 select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
   settleSpan: `with held as materialized (
   select l.ctid as place from regrow.ledger l
-  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8 and (l.take in (select unnest($2::text::int8[]))) is true
+  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+    and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job
   for update
 ),

@@ -94,3 +94,37 @@ test('as many batches are away at a time as it was told, and its size may change
   // Nobody is left who waits for others: the next one goes out by itself.
   expect(await batcher.add([8])).toEqual([8])
 })
+
+test('a second batch is away only when there is a whole one, and nothing is left behind', async () => {
+  const sent: number[][] = []
+  const answers: (() => void)[] = []
+  const batcher = new Batcher<number, number>(
+    systemClock,
+    2,
+    (items) => {
+      sent.push([...items])
+      return new Promise((resolve) => answers.push(() => resolve(items)))
+    },
+    { whole: 1 },
+  )
+  const all = [batcher.add([1, 2])]
+  all.push(batcher.add([3]))
+  await systemClock.gather()
+  expect(sent, 'half a batch waits').toEqual([[1, 2]])
+  all.push(batcher.add([4]))
+  await systemClock.gather()
+  expect(sent, 'a whole one does not').toEqual([
+    [1, 2],
+    [3, 4],
+  ])
+  all.push(batcher.add([5]), batcher.add([6]))
+  await systemClock.gather()
+  expect(sent.length, 'a third one does').toBe(2)
+  for (let i = 0; i < 4; i++) {
+    answers[i]?.()
+    await systemClock.gather()
+    await systemClock.gather()
+  }
+  expect(await Promise.all(all)).toEqual([[1, 2], [3], [4], [5], [6]])
+  expect(sent.flat()).toEqual([1, 2, 3, 4, 5, 6])
+})
