@@ -132,11 +132,10 @@ async function settleDone(db: SqlExecutor, texts: Statements, holder: string, ro
   const isIntents = rows[0]?.finish === 'intent'
   // Each take is there once, so that many between the two are all there are.
   const list = high - low + 1 === takes.length ? null : numberArray(takes)
-  const answer =
-    high - low <= spread * takes.length
-      ? await db.query(texts.settleSpan, [holder, list, low, high, isIntents])
-      : await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])
-  return takesOf(answer.rows[0]?.takes)
+  if (high - low > spread * takes.length)
+    return takesOf((await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])).rows[0]?.takes)
+  const answer = await db.query(texts.settleSpan, [holder, list, low, high, isIntents, takes.length])
+  return answer.rows[0]?.takes === null ? new Set(takes) : takesOf(answer.rows[0]?.takes)
 }
 
 /** What all of these successes leave behind: nothing of regrow's, their intents, or something that takes the long statement. */

@@ -1,7 +1,8 @@
 -- Settle of successes whose takes follow each other closely, as they do while a worker is busy: as settle-done.sql (S3), with one walk
 -- along an index instead of a probe per key. A take says which key it is of.
--- $1 holder · $2 takes, an array as text; null: all from $3 to $4 · $3 the lowest of them · $4 the highest · $5 true: keys are the ids of intents, which go, too
--- Returns one row: `takes`, those that were held. Index: ledger_taken from $3 to $4, hence the bound on how far apart they are:
+-- $1 holder · $2 takes, an array as text; null: all from $3 to $4 · $3 the lowest of them · $4 the highest · $5 true: keys are the
+--   ids of intents, which go, too · $6 how many takes there are
+-- Returns one row: `takes`, those that were held; null: all of them. Index: ledger_taken from $3 to $4, hence the bound on how far apart they are:
 -- a long transaction keeps the entries of claims that are over. Then intents_pkey; locked rows are deleted by where they stand.
 -- Rows are locked in key order (M30); by another collation of the same order, or it would be had by a walk along ledger_pkey.
 with held as materialized (
@@ -17,4 +18,4 @@ done as (
 finished as (
   delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
 )
-select string_agg(take::text, ',') as takes from done
+select case when count(*) < $6::int then (select coalesce(string_agg(take::text, ','), '') from done) end as takes from done

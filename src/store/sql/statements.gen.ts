@@ -1021,7 +1021,7 @@ done as (
 finished as (
   delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
 )
-select string_agg(take::text, ',') as takes from done`,
+select case when count(*) < $6::int then (select coalesce(string_agg(take::text, ','), '') from done) end as takes from done`,
   settle: `with input as materialized (
   select job, key, take, state, version, failures, crashes, retry_ms, error, finish, together
   from jsonb_to_recordset($2::text::jsonb) as x(job text, key text, take int8, state text, version text,
