@@ -159,8 +159,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'no-question-of-progress',
     'M18: a run that changed nothing is a success',
     worker('aftermath'),
-    'if (!ports.source(job).finishes)',
-    'if (!ports.source(job))',
+    'ports.source(job).finishes ? null : []',
+    'null',
     sim,
   ),
   {
