@@ -58,7 +58,7 @@ export const ofTheStatements: readonly Mutant[] = [
     sql('settle-done'),
     'and l.holder is not distinct from $1::text and l.take = i.take',
     'and l.holder is not distinct from $1::text',
-    storeAgreement,
+    race('settle'),
   ),
   mutant(
     'sql-settle-keeps-the-intent',
@@ -66,7 +66,7 @@ export const ofTheStatements: readonly Mutant[] = [
     sql('settle-done'),
     'when $5::boolean then key::uuid end from done',
     'when $5::boolean then key::uuid end from done where false',
-    storeAgreement,
+    race('settle'),
   ),
   mutant(
     'sql-settle-span-keeps-the-intent',
