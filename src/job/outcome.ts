@@ -54,7 +54,7 @@ export function attemptOf(history: History): number {
   return failures + crashes + 1
 }
 
-export const done: Settlement = { state: 'done' }
+const done: Settlement = { state: 'done' }
 
 export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Chance): Settlement {
   if (outcome.kind === 'success') return done

@@ -76,7 +76,7 @@ export interface Ledger {
   /** Gives claims back; nothing is counted. */
   release(holder: string, claims: readonly Claim[]): Promise<void>
   /**
-   * Writes outcomes where holder and take match; returns the takes that were held. In `tx` it is its last statement: where
+   * Writes outcomes where holder and take match, each take once; returns the takes that were held. In `tx` it is its last statement: where
    * the client can, the COMMIT goes with it, unless one of them is not held (S4).
    */
   settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>

@@ -1,7 +1,7 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
 import type { Job } from '../job/job.ts'
-import { decide, done, type Settlement } from '../job/outcome.ts'
+import { decide, type Settlement } from '../job/outcome.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ended, Ready, Settled } from './batch.ts'
@@ -14,7 +14,7 @@ export async function settle(
   batch: readonly Ended[],
 ): Promise<Settled[]> {
   const settlements = batch.map(({ entry, outcome, chance }) =>
-    outcome.kind === 'success' ? done : decide(entry, outcome, entry.job.retry, { float: () => chance }),
+    decide(entry, outcome, entry.job.retry, { float: () => chance }),
   )
   const finishes = new Map<Job, Finish | null>()
   const rows: SettleRow[] = []

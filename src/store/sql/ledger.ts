@@ -88,9 +88,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     },
     async settle(holder, rows, tx) {
       // The common cases, and short: of a success there is nothing to write but that it is over.
-      const ends = endsOf(rows)
-      if (ends !== 'others' && tx?.last) return settleLast(texts(), holder, rows, tx.last)
-      if (ends !== 'others') return settleDone(tx ?? db, texts(), holder, rows)
+      if (areSuccesses(rows))
+        return tx?.last ? settleLast(texts(), holder, rows, tx.last) : settleDone(tx ?? db, texts(), holder, rows)
       const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
       const answer = await (tx ?? db).query(texts().settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
@@ -130,19 +129,19 @@ async function settleDone(db: SqlExecutor, texts: Statements, holder: string, ro
   const takes = rows.map(({ take }) => take)
   const [low, high] = [takes.reduce((a, b) => Math.min(a, b)), takes.reduce((a, b) => Math.max(a, b))]
   const isIntents = rows[0]?.finish === 'intent'
-  // Each take is there once, so that many between the two are all there are.
-  const list = high - low + 1 === takes.length ? null : numberArray(takes)
   if (high - low > spread * takes.length)
     return takesOf((await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])).rows[0]?.takes)
+  // Each take is there once (S3), so that many between the two are all there are.
+  const list = high - low + 1 === takes.length ? null : numberArray(takes)
   const answer = await db.query(texts.settleSpan, [holder, list, low, high, isIntents, takes.length])
-  return answer.rows[0]?.takes === null ? new Set(takes) : takesOf(answer.rows[0]?.takes)
+  const held = answer.rows[0]?.takes
+  return held === null ? new Set(takes) : takesOf(held)
 }
 
-/** What all of these successes leave behind: nothing of regrow's, their intents, or something that takes the long statement. */
-function endsOf(rows: readonly SettleRow[]): 'rows' | 'intents' | 'others' {
-  if (!rows.every(({ state }) => state === 'done')) return 'others'
-  if (rows.every(({ finish }) => !finish)) return 'rows'
-  return rows.every(({ finish }) => finish === 'intent') ? 'intents' : 'others'
+/** Of which nothing is to be written, and that leave the same behind: nothing of regrow's, or their intents. */
+function areSuccesses(rows: readonly SettleRow[]): boolean {
+  const finish = rows[0]?.finish ?? null
+  return finish !== 'slot' && rows.every((row) => row.state === 'done' && (row.finish ?? null) === finish)
 }
 
 /** All of them or none: the statement itself fails when one is not held, so its transaction cannot commit (S4). */
