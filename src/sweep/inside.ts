@@ -1,5 +1,6 @@
 // Lower arrow: pages that the queue reads by itself, since it lives beside the rows. Only the few rows that are not simply
-// pending now come here, and go the usual way. When everything is to come back, two pages are on their way at a time.
+// pending now come here, and go the usual way. When everything is to come back, three pages are read at a time.
+import { limited } from '../base/limited.ts'
 import type { Job } from '../job/job.ts'
 import type { Fill } from '../queue/push.ts'
 import type { Filled } from '../queue/queue.ts'
@@ -23,11 +24,21 @@ interface OnItsWay {
   readonly end: Promise<string | null>
 }
 
+/**
+ * Pages that are read at a time, and those that were sent behind the one that is waited for: whichever ends first, another one begins.
+ * Two would keep two cores busy but for the moments between them.
+ */
+const [abreast, aheadMax] = [3, 3]
+
 export class Inside {
   readonly #ports: InsidePorts
   readonly #job: Job
   readonly #start: PassStart
-  #ahead: OnItsWay | undefined
+  readonly #inTurn = limited(abreast)
+  /** Pages that were sent ahead, in their order. */
+  #ahead: OnItsWay[] = []
+  /** Aborted when nobody wants these any more. */
+  #wanted = new AbortController()
 
   constructor(ports: InsidePorts, job: Job, start: PassStart) {
     this.#ports = ports
@@ -42,38 +53,47 @@ export class Inside {
     const room = ready ? ready.limit : await ramped.room(after)
     if (typeof room === 'string') return { ...nothing, cursor: after, ended: room }
     const page = ready ?? this.#send(after, Math.min(most, room))
-    const end = await page.end
-    if (end !== null && ramped.roomNow() >= pageRows) this.#ahead = this.#send(end, pageRows)
+    await this.#sendAhead(page)
     const filled = await page.filled
     return filled ? this.#stepOf(filled, page) : null
   }
 
   /** What is still on its way is waited for: nothing of a pass runs after it. */
   async over(): Promise<void> {
-    await Promise.allSettled([this.#ahead?.filled, this.#ahead?.end])
+    this.#wanted.abort()
+    this.#wanted = new AbortController()
+    await Promise.allSettled(this.#ahead.flatMap(({ filled, end }) => [filled, end]))
+    this.#ahead = []
   }
 
   /** The page that was sent ahead, unless rows came or went before its beginning: then it is read anew from there (L3). */
   async #arrived(after: string | null): Promise<OnItsWay | undefined> {
-    const ahead = this.#ahead
-    this.#ahead = undefined
-    if (ahead?.after === after) return ahead
-    await ahead?.filled
+    if (this.#ahead[0]?.after === after) return this.#ahead.shift()
+    await this.over()
     return undefined
+  }
+
+  async #sendAhead(page: OnItsWay): Promise<void> {
+    while (this.#ahead.length < aheadMax) {
+      const end = await (this.#ahead.at(-1) ?? page).end
+      if (end === null || this.#ports.ramped.roomNow() < pageRows) return
+      this.#ahead.push(this.#send(end, pageRows))
+    }
   }
 
   #send(after: string | null, limit: number): OnItsWay {
     const { source, fill, ramped } = this.#ports
     const { name } = this.#job
     ramped.note(limit)
+    const { signal } = this.#wanted
     const filling = async () => {
-      const page = await source.pageQuery?.(after, limit, horizonMs(this.#job))
+      const page = signal.aborted ? undefined : await source.pageQuery?.(after, limit, horizonMs(this.#job))
       const filled =
         page && (await fill({ job: name, page, limit, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
       ramped.note((filled?.pushed.added ?? 0) - limit)
       return filled
     }
-    const filled = filling()
+    const filled = this.#inTurn(filling)
     filled.catch(() => {})
     return { after, limit, filled, end: this.#pageEnd(after, limit) }
   }

@@ -1,4 +1,4 @@
-// Lower arrow: is the queue still the one that was filled? Each second one process changes the mark it finds in the queue,
+// Lower arrow: is the queue still the one that was filled? Twice a second one process changes the mark it finds in the queue,
 // then raises the store's copy. A mark that is missing, foreign or behind is looked at once more; then one winner declares
 // the loss, and every sweep begins a new pass. Runs busy or idle, and sooner when a pop brings a mark that differs (L4).
 import type { Events } from '../base/events.ts'
@@ -9,10 +9,12 @@ import type { Canary } from '../queue/canary.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Marks } from '../store/marks.ts'
 
-/** How often the queue's mark is changed: a loss is noticed within this. */
-const canaryMs = 1_000
-/** Who asks a little early may change it: two seconds would pass otherwise. */
-const bumpMs = canaryMs * 0.9
+/** How often who changed the queue's mark does so again: a loss is noticed within this. */
+const changeMs = 500
+/** How often everybody else looks whether somebody still does. */
+const lookMs = 1_000
+/** Who asks a little early may change it: twice the time would pass otherwise. */
+const bumpMs = changeMs * 0.9
 /** Rebuilds keep this distance. */
 const apartMs = 2_000
 const againMs = 100
@@ -36,14 +38,14 @@ export function canaryLoop(ports: LostPorts): LoopSpec {
     name: 'canary',
     async tick() {
       // M38: a queue of this process alone says nothing about the fleet.
-      if (!queue.shared) return canaryMs
+      if (!queue.shared) return lookMs
       const suspected = canary.suspected
       const stored = await marks.look(queue.name, bumpMs)
-      if (!stored) return canaryMs
+      if (!stored) return lookMs
       canary.know(stored.mark)
       if (stored.first) await greet(ports, stored.mark)
       else if (stored.bumps || suspected) return compare(ports, stored.mark)
-      return canaryMs
+      return lookMs
     },
   }
 }
@@ -57,13 +59,13 @@ async function greet({ queue, firstSeen, sweepNow }: LostPorts, mark: Mark): Pro
 
 async function compare(ports: LostPorts, mark: Mark): Promise<number> {
   const { marks, queue, canary } = ports
-  if ((await lookAt(ports, mark)).how === null) return canaryMs
+  if ((await lookAt(ports, mark)).how === null) return changeMs
   // Once more, the store first: somebody may have declared the loss between the two looks.
   const again = await marks.look(queue.name, bumpMs)
-  if (!again) return canaryMs
+  if (!again) return lookMs
   canary.know(again.mark)
   const { found, how } = await lookAt(ports, again.mark)
-  if (how === null) return canaryMs
+  if (how === null) return changeMs
   await declare(ports, again.mark, found, how)
   // Won or not, it has to be seen to be in order: the winner may have died before it made the mark.
   canary.suspected = true

@@ -222,8 +222,8 @@ export const ofPostgres: readonly Mutant[] = [
     'page-ahead-is-the-next-one',
     'L3: a page that was sent ahead is taken for the next one, whatever came in between',
     'src/sweep/inside.ts',
-    'if (ahead?.after === after) return ahead',
-    'if (ahead) return ahead',
+    'if (this.#ahead[0]?.after === after) return',
+    'if (this.#ahead[0]) return',
     test('unit/sweep/inside'),
   ),
   mutant(

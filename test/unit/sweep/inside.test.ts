@@ -1,6 +1,7 @@
-// Pages that the queue reads by itself, two of them on their way when everything comes back: whatever happens to the rows
+// Pages that the queue reads by itself, three of them at a time when everything comes back: whatever happens to the rows
 // between the end of a page and the page, no row is skipped (L3).
 import { expect, test } from 'vitest'
+import { pledge } from '../../../src/base/pledge.ts'
 import { readJob } from '../../../src/job/job.ts'
 import { type SqlQuery, sql } from '../../../src/job/pending.ts'
 import type { Filled } from '../../../src/queue/queue.ts'
@@ -70,12 +71,26 @@ function world(count: number, between: (rows: Set<string>, page: number) => void
   return { clock, ports, rows, hinted, pages, pushes, mostAway: () => most }
 }
 
-test('when everything comes back two pages are on their way, and each is read once', async () => {
+test('when everything comes back three pages are on their way, and each is read once', async () => {
   const { ports, rows, hinted, pages, mostAway } = world(45_000)
   expect(await pass(ports, job, ramped, signal)).toMatchObject({ seen: 45_000, pushed: 45_000, ended: 'finished' })
   expect(hinted).toEqual(rows)
   expect(pages).toHaveLength(5)
-  expect(mostAway()).toBe(2)
+  expect(mostAway()).toBe(3)
+})
+
+test('a page that ends before the one it stands behind makes way for another one', async () => {
+  const { ports, rows, hinted, pages } = world(45_000)
+  const slow = pledge()
+  const fill: PassPorts['fill'] = async (request) => {
+    const filled = await ports.fill(request)
+    if (pages.length === 4) slow.resolve()
+    // The first page lasts until a fourth has begun.
+    if (request.page.values[0] === null) await slow.promise
+    return filled
+  }
+  expect(await pass({ ...ports, fill }, job, ramped, signal)).toMatchObject({ pushed: 45_000, ended: 'finished' })
+  expect(hinted).toEqual(rows)
 })
 
 test('without a ramp one page is on its way', async () => {
@@ -110,11 +125,11 @@ test('a page that was sent ahead is over before the pass is, however that ends',
     under++
     const filled = await ports.fill(request)
     under--
-    // Another queue by now: the pass ends with the first page, while the second is on its way.
+    // Another queue by now: the pass ends with the first page, while others are on their way.
     return filled && { ...filled, pushed: { added: 0, merged: 0, dropped: 0, lost: 1 } }
   }
   expect(await pass({ ...ports, fill }, job, ramped, signal)).toMatchObject({ ended: 'lost', cursor: null, passed: 0 })
-  expect(mostAway()).toBe(2)
+  expect(mostAway()).toBe(3)
   expect(under).toBe(0)
 })
 
