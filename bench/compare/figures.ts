@@ -25,7 +25,7 @@ export interface Row {
   readonly peers: Readonly<Record<string, number>>
   /** The median of the paired ratios to the best peer; null where there is no peer. */
   readonly ratio: number | null
-  /** The ratio to each of `peers`. */
+  /** The median of the paired ratios to each of `peers`: the pair in the middle is so by the best of them alone. */
   readonly ratios: Readonly<Record<string, number>>
   /** The lowest and the highest of the paired ratios; where there is no peer, of the values. */
   readonly range: readonly [number, number]
@@ -68,7 +68,12 @@ export function rowOf({ id, unit, better, mark }: RowKind, pairs: readonly Pair[
   const middle = median(by)
   const { regrow, peers } = compared.find((each) => each.by === middle) as Pair
   const range = [Math.min(...by), Math.max(...by)] as const
-  const ratios = Object.fromEntries(Object.entries(peers).map(([name, value]) => [name, regrow / value]))
+  const ratios = Object.fromEntries(
+    Object.keys(peers).map((name) => [
+      name,
+      median(pairs.map((pair) => pair.regrow / (pair.peers[name] ?? Number.NaN))),
+    ]),
+  )
   const reached = (value: number, least: number) => (better === 'higher' ? value >= least : value <= least)
   const met =
     typeof mark === 'number'

@@ -61,6 +61,18 @@ test('a peer each has its own mark and ratio, and both marks have to be met', ()
   expect(row(30, 41).met).toBe(false)
 })
 
+test('the ratio to each peer is the median of its own pairs, and not that of the pair in the middle', () => {
+  const kind: RowKind = { ...speed, mark: { 'pg-boss': 2, 'graphile-worker': 1.5 } }
+  const peers = (boss: number, graphile: number) => ({ 'pg-boss': boss, 'graphile-worker': graphile })
+  const row = rowOf(kind, [
+    { regrow: 60, peers: peers(30, 50) },
+    { regrow: 60, peers: peers(39, 40) },
+    { regrow: 60, peers: peers(20, 30) },
+  ])
+  expect(row).toMatchObject({ regrow: 60, peers: peers(39, 40), ratio: 1.5, met: true })
+  expect(row.ratios).toEqual({ 'pg-boss': 2, 'graphile-worker': 1.5 })
+})
+
 test('a row without a peer has no ratio, and its mark is a value', () => {
   const kind: RowKind = { id: 'redis.recover', unit: 's', better: 'lower', mark: 1.5 }
   const row = rowOf(
