@@ -4,10 +4,9 @@ import { readable } from './duration.ts'
 import { RegrowError } from './errors.ts'
 
 /** Waits for `work` at most `ms`; what comes of it later is ignored. */
-export async function withDeadline<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
-  let met = () => {}
-  const late = new Promise<never>((_, reject) => {
-    met = clock.after(ms, () =>
+export function withDeadline<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const met = clock.after(ms, () =>
       reject(
         new RegrowError(
           'deadline',
@@ -16,10 +15,15 @@ export async function withDeadline<T>(clock: Clock, ms: number, what: string, wo
         ),
       ),
     )
+    work.then(
+      (value) => {
+        met()
+        resolve(value)
+      },
+      (error) => {
+        met()
+        reject(error)
+      },
+    )
   })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    met()
-  }
 }

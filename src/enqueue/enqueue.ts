@@ -7,7 +7,7 @@ import { unknownOptions } from '../base/options.ts'
 import type { Random } from '../base/random.ts'
 import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, TransactionLike } from '../job/declaration.ts'
 import type { Job } from '../job/job.ts'
-import type { Hint, Pushed } from '../queue/hint.ts'
+import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
@@ -41,19 +41,21 @@ export async function enqueueKeys(
   const texts = Array.from(keys, (key) => keyOf(job, key))
   const hintsOf = (page: readonly string[]) =>
     page.map((key): Hint => ({ job: job.name, key, delayMs: jitter(), fresh: true }))
-  const report = { added: 0, merged: 0, dropped: 0 }
-  const add = ({ added, merged, dropped }: Pushed) => {
-    report.added += added
-    report.merged += merged
-    report.dropped += dropped
+  if (options.tx || texts.length <= keysPage) {
+    const { added, merged, dropped } = await pushOrWait(ports, hintsOf(texts), options.tx)
+    return { added, merged, dropped, held: 0, keys: texts }
   }
-  if (options.tx || texts.length <= keysPage) add(await pushOrWait(ports, hintsOf(texts), options.tx))
-  else
-    await inPages(
-      { count: texts.length, away: keysPagesAway },
-      () => keysPage,
-      async (from, until) => add(await ports.push(hintsOf(texts.slice(from, until)))),
-    )
+  const report = { added: 0, merged: 0, dropped: 0 }
+  await inPages(
+    { count: texts.length, away: keysPagesAway },
+    () => keysPage,
+    async (from, until) => {
+      const { added, merged, dropped } = await ports.push(hintsOf(texts.slice(from, until)))
+      report.added += added
+      report.merged += merged
+      report.dropped += dropped
+    },
+  )
   return { ...report, held: 0, keys: texts }
 }
 

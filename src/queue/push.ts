@@ -18,6 +18,8 @@ const deadlineMs = 10_000
 /** `epoch`: of the queue that a sweep means to fill; see `PushOptions`. */
 export type Push = (hints: readonly Hint[], options?: Pick<PushOptions, 'epoch'>) => Promise<Pushed>
 
+const nothing: Pushed = { added: 0, merged: 0, dropped: 0 }
+
 /** How far the bounds shrink each time the queue has no memory, and how long they take to double again. */
 const shrink = { by: 2, least: 1 / 64, doublesInMs: 30_000 }
 
@@ -27,6 +29,7 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
   let shrunk = { share: 1, at: 0 }
   const shareNow = () => Math.min(1, shrunk.share * 2 ** ((clock.now() - shrunk.at) / shrink.doublesInMs))
   return async (hints, { epoch = null } = {}) => {
+    if (hints.length === 0) return nothing
     const total = { added: 0, merged: 0, dropped: 0, lost: 0 }
     const pushPage = async (given: readonly Hint[]) => {
       const page = unique(given)
@@ -50,11 +53,13 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
         events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
     }
-    await inPages(
-      { count: hints.length, away: pagesAway },
-      () => pageSize,
-      (from, until) => pushPage(hints.length <= pageSize ? hints : hints.slice(from, until)),
-    )
+    if (hints.length <= pageSize) await pushPage(hints)
+    else
+      await inPages(
+        { count: hints.length, away: pagesAway },
+        () => pageSize,
+        (from, until) => pushPage(hints.slice(from, until)),
+      )
     return pushed(total)
   }
 }
@@ -75,7 +80,7 @@ export function fillDoor(queue: Pick<Queue, 'pushFrom'>, events: Events<EventMap
 /** The door of a queue that is opened by its first use; one that cannot be opened now drops hints like a broken one. */
 export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): Push {
   return async (hints, options) => {
-    if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
+    if (hints.length === 0) return nothing
     try {
       return await (await open())(hints, options)
     } catch (error) {

@@ -4,26 +4,25 @@ import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Random } from '../base/random.ts'
-import { retry } from '../base/retry.ts'
+import { type RetryChoice, retry } from '../base/retry.ts'
 import { sqlState } from './executor.ts'
-import type { Checked, Source } from './source.ts'
+import type { CheckQuery, Source } from './source.ts'
 import type { Store } from './store.ts'
 
 /** Longer than any statement of ours may take, shorter than anybody's patience. */
 const deadlineMs = 25_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
+const afterDeadlock: RetryChoice = {
+  delayMs: 10,
+  again: (error, tries) => isDeadlock(error) && tries < triesAfterDeadlock,
+}
 /** A minute, or two when each try waits for a table. */
 const triesToMigrate = 20
 
 export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
   const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
-    retry(
-      clock,
-      random,
-      { delayMs: 10, again: (error, tries) => isDeadlock(error) && tries < triesAfterDeadlock },
-      () => withDeadline(clock, deadlineMs, what, work()),
-    )
+    retry(clock, random, afterDeadlock, () => withDeadline(clock, deadlineMs, what, work()))
   // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
   // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
@@ -61,13 +60,24 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
         await call('store.prepare', () => store.prepare({ migrate: false }))
       }),
     migrate: () => givingWay(() => store.migrate()),
-    source: (job) => bisecting(port(`source of "${job.name}"`, store.source(job))),
+    source: (job) => {
+      const [name, source] = [`source of "${job.name}"`, store.source(job)]
+      const guarded = port(name, source)
+      return overriding(guarded, { check: bisecting(guarded), checkQuery: atOnce(clock, name, source) })
+    },
   }
 }
 
+/** The source, with these in place of its own. */
+const overriding = (
+  source: Source,
+  own: { readonly [Name in 'check' | 'checkQuery']: Source[Name] | undefined },
+): Source => new Proxy(source, { get: (target, property) => Reflect.get(property in own ? own : target, property) })
+
 /** A check that one key breaks answers for the others, and names that key. */
-function bisecting(source: Source): Source {
-  const check = async (keys: readonly string[]): Promise<Checked> => {
+const bisecting =
+  (source: Source): Source['check'] =>
+  async (keys) => {
     const { answers, broken } = await bisect(keys, (part) => source.check(part), isKeysFault)
     // When no key passes, it is the query that is broken, not its keys.
     if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
@@ -79,9 +89,14 @@ function bisecting(source: Source): Source {
       broken,
     }
   }
-  return new Proxy(source, {
-    get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),
-  })
+
+/** The statement of a check is there at once but for the first time, when the store is asked about the query (S16). */
+function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'] {
+  if (!source.checkQuery) return undefined
+  return (keys) => {
+    const query = source.checkQuery?.(keys) as CheckQuery | Promise<CheckQuery>
+    return query instanceof Promise ? withDeadline(clock, deadlineMs, `${name}.checkQuery`, query) : query
+  }
 }
 
 const isDeadlock = (error: unknown) => ['40P01', '40001'].includes(sqlState(error) ?? '')

@@ -75,7 +75,7 @@ export interface Source {
   /** The last of all keys; null: nothing is pending. As `pageQuery`. */
   lastKey?(timeoutMs: number): Promise<string | null>
   /** The statement of `check`, and one of all keys, as values: for who explains or sends them. As `pageQuery`. */
-  checkQuery?(keys: readonly string[]): Promise<CheckQuery>
+  checkQuery?(keys: readonly string[]): CheckQuery | Promise<CheckQuery>
   keysQuery?(): Promise<SqlQuery>
   /** Why rows of that page are left out; for people. Missing as `pageQuery`. */
   held?(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>

@@ -108,10 +108,25 @@ export interface Prepared extends SqlExecutor {
   queryThen(own: readonly SqlQuery[], theirs: SqlQuery): Promise<InARow>
 }
 
+/** A named one is made here where `pg` tells how: what it would do with a description of one costs as much as all the rest of it. */
 function send(client: PgClient, { text, values }: SqlQuery, named: boolean): ReturnType<PgClient['query']> {
   const name = named ? nameOf(text) : undefined
-  return name === undefined ? client.query(text, [...values]) : client.query({ name, text, values: [...values] })
+  if (name === undefined) return client.query(text, [...values])
+  const { Query } = client.constructor as { Query?: QueryClass }
+  if (!Query) return client.query({ name, text, values: [...values] })
+  return new Promise((resolve, reject) => {
+    const query = new Query(text, values, (error, answer) => (error ? reject(error) : resolve(answer)))
+    query.name = name
+    client.query(query as never)
+  })
 }
+
+/** A statement of pg's that submits itself. */
+type QueryClass = new (
+  text: string,
+  values: readonly unknown[],
+  answered: (error: unknown, answer: Answer) => void,
+) => { name?: string }
 
 /** What a client with `pipeline: true` is told in `work` leaves as one packet; who reads it is woken once. */
 function inOneGo<T>(client: PgClient, work: () => T): T {

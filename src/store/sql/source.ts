@@ -63,11 +63,15 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     const cursor = after === null ? [] : job.key.split(after)
     return { text, values: [...query.values, job.name, limit, horizonMs, ...cursor] }
   }
-  const checkQuery = async (keys: readonly string[]): Promise<CheckQuery> => {
+  /** The check of a query is the same text each time, and mostly of the same query. */
+  let checks: { readonly of: string; readonly shape: QueryShape; readonly text: string } | undefined
+  const checkBy = (shape: QueryShape, keys: readonly string[]): CheckQuery => {
     const query = read()
-    const text = checkText(job, query, await shapeOf())
-    return { text, values: [...query.values, job.name, keyList(job, keys)], read: checkedBy }
+    if (checks?.of !== query.text) checks = { of: query.text, shape, text: checkText(job, query, shape) }
+    return { text: checks.text, values: [...query.values, job.name, keyList(job, keys)], read: checkedBy }
   }
+  const checkQuery = (keys: readonly string[]): CheckQuery | Promise<CheckQuery> =>
+    checks ? checkBy(checks.shape, keys) : shapeOf().then((shape) => checkBy(shape, keys))
   return {
     get versioned() {
       return versioned

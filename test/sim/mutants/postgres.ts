@@ -101,9 +101,9 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-keys-for-everybody',
     'keys that may be more than ids are told to every role of the database',
-    source('queue/push-new.sql'),
-    "and key ~ '^(-?[0-9]{1,19}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$'",
-    '',
+    source('queue/bell.ts'),
+    'key !== undefined && isId.test(key)',
+    'key !== undefined',
     bell,
   ),
   mutant(

@@ -11,6 +11,18 @@ import { spread, systemRandom } from '../../../base/random.ts'
  */
 export const channel = 'regrow_hints'
 
+/** Stands between a job and a key. */
+const divider = '\u001f'
+
+/** Keys that say nothing of anybody: every role of a database may listen. */
+const isId = /^(-?\d{1,19}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+/** What a push of these hints of one job tells. One hint alone is told by name, so that who hears of it need not look. */
+export function payloadOf(job: string, keys: readonly string[]): string {
+  const [key] = keys
+  return keys.length === 1 && key !== undefined && isId.test(key) ? job + divider + key : job
+}
+
 /** The connection is asked so often whether it is still there, and has so long to answer. */
 const heartbeat = { everyMs: 2_000, patienceMs: 2_000 }
 const connectMs = 5_000
@@ -175,7 +187,7 @@ export class Bell {
     stir.signal.addEventListener('abort', resolve)
     const opening = listen({
       notified: (payload) => {
-        const [job = '', key] = payload.split('\u001f')
+        const [job = '', key] = payload.split(divider)
         if (job === '') this.#ringAll()
         else if (key === undefined) this.ring([job])
         else this.#tell({ job, key })

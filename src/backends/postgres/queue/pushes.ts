@@ -8,6 +8,7 @@ import type { PushOptions } from '../../../queue/queue.ts'
 import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { isInTransaction } from '../../../store/one-connection.ts'
 import { textArray } from '../../../store/sql/array-text.ts'
+import { payloadOf } from './bell.ts'
 import { statements } from './statements.gen.ts'
 
 type Outcome = 'added' | 'merged' | 'dropped' | 'lost'
@@ -145,9 +146,11 @@ export class Pushes {
   }
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
-    const keys = textArray(hints.map(({ key }) => key))
+    const list = hints.map(({ key }) => key)
+    const keys = textArray(list)
     if (fresh && this.#expectsNew(job)) {
-      if (await this.#db.query(statements.pushNew, [job, keys]).catch(unlessThere)) return hints.map(() => 'added')
+      const params = [job, keys, payloadOf(job, list)]
+      if (await this.#db.query(statements.pushNew, params).catch(unlessThere)) return hints.map(() => 'added')
       this.#looksFor.set(job, looks)
     }
     const params = [job, keys, fresh, epochOf(options)]

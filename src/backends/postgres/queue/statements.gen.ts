@@ -186,14 +186,8 @@ from added cross join env`,
   insert into regrow.hints (job, key, due_at, fresh)
   select $1::text, k.key, (select regrow.clock()), true
   from unnest($2::text::text[]) as k(key) order by k.key collate "C"
-  returning key
-),
-added as materialized (
-  select count(*)::int as count, min(key) as key from put
 )
-select count as added, case when count > 0 then pg_notify('regrow_hints',
-    $1::text || case when count = 1 and key ~ '^(-?[0-9]{1,19}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$' then chr(31) || key else '' end
-  )::text end as told from added`,
+select pg_notify('regrow_hints', $3::text)::text as told`,
   push: `with env as materialized (
   select regrow.clock() as at
 ),
