@@ -3,7 +3,7 @@
 export interface Mark {
   /** Another number after each loss. */
   readonly epoch: number
-  /** Raised each second, in the queue first. */
+  /** Raised twice a second, in the queue first. */
   readonly sequence: number
 }
 

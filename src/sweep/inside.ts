@@ -37,8 +37,6 @@ export class Inside {
   readonly #inTurn = limited(abreast)
   /** Pages that were sent ahead, in their order. */
   #ahead: OnItsWay[] = []
-  /** Aborted when nobody wants these any more. */
-  #wanted = new AbortController()
 
   constructor(ports: InsidePorts, job: Job, start: PassStart) {
     this.#ports = ports
@@ -60,8 +58,6 @@ export class Inside {
 
   /** What is still on its way is waited for: nothing of a pass runs after it. */
   async over(): Promise<void> {
-    this.#wanted.abort()
-    this.#wanted = new AbortController()
     await Promise.allSettled(this.#ahead.flatMap(({ filled, end }) => [filled, end]))
     this.#ahead = []
   }
@@ -85,9 +81,8 @@ export class Inside {
     const { source, fill, ramped } = this.#ports
     const { name } = this.#job
     ramped.note(limit)
-    const { signal } = this.#wanted
     const filling = async () => {
-      const page = signal.aborted ? undefined : await source.pageQuery?.(after, limit, horizonMs(this.#job))
+      const page = await source.pageQuery?.(after, limit, horizonMs(this.#job))
       const filled =
         page && (await fill({ job: name, page, limit, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
       ramped.note((filled?.pushed.added ?? 0) - limit)

@@ -1,0 +1,89 @@
+// Who changes the queue's mark, and how often: two processes on one store and one queue, for a minute of virtual time.
+import { expect, test } from 'vitest'
+import { Events } from '../../../src/base/events.ts'
+import type { Mark } from '../../../src/base/mark.ts'
+import type { EventMap } from '../../../src/job/event-map.ts'
+import { Canary } from '../../../src/queue/canary.ts'
+import { canaryLoop, type LostPorts } from '../../../src/sweep/lost.ts'
+import { VirtualClock } from '../../sim/virtual-clock.ts'
+
+/** A store's copy and a queue's mark that nothing happens to but what the loops do; `changes`: when the queue's was changed. */
+function world() {
+  const clock = new VirtualClock()
+  let [stored, bumpedAt]: [Mark, number] = [{ epoch: 1, sequence: 0 }, 0]
+  let there: Mark | null = stored
+  const changes: number[] = []
+  const losses: number[] = []
+  const ports = (): LostPorts => ({
+    events: new Events<EventMap>(),
+    canary: new Canary(),
+    by: 'test',
+    sweepNow: () => {},
+    firstSeen: async () => {},
+    marks: {
+      async look(_, everyMs) {
+        const bumps = clock.now() - bumpedAt >= everyMs
+        if (bumps) bumpedAt = clock.now()
+        return { mark: stored, first: false, bumps }
+      },
+      async raise(_, mark) {
+        stored = mark
+      },
+      async lose() {
+        losses.push(clock.now())
+        stored = { epoch: stored.epoch + 1, sequence: 0 }
+        return stored
+      },
+    },
+    queue: {
+      name: 'test',
+      shared: true,
+      async writeMark(mark) {
+        there = mark
+      },
+      async moveMark({ sequence }) {
+        changes.push(clock.now())
+        const found = there
+        if (there) there = { ...there, sequence: sequence + 1 }
+        return found
+      },
+    },
+  })
+  /** The loop of one process, until `untilMs`. */
+  const run = async (afterMs: number, untilMs: number) => {
+    const { tick } = canaryLoop(ports())
+    await clock.sleep(afterMs)
+    while (clock.now() < untilMs) await clock.sleep(await tick(new AbortController().signal))
+  }
+  /** Lets a minute pass for all of them. */
+  const minute = async (...loops: Promise<unknown>[]) => {
+    await clock.pass(61_000)
+    await Promise.all(loops)
+  }
+  const lose = () => {
+    there = null
+  }
+  const gaps = () => changes.slice(1).map((at, n) => at - (changes[n] as number))
+  return { clock, run, minute, changes, gaps, losses, lose }
+}
+
+test('the mark is changed twice a second however many processes there are, and never less often', async () => {
+  const { run, minute, gaps } = world()
+  await minute(run(1_000, 60_000), run(1_130, 60_000), run(1_410, 60_000))
+  expect(Math.max(...gaps())).toBeLessThanOrEqual(500)
+  expect(Math.min(...gaps())).toBeGreaterThanOrEqual(450)
+})
+
+test('a process that ends leaves the mark to the others within a second', async () => {
+  const { run, minute, changes, gaps } = world()
+  await minute(run(1_000, 10_000), run(1_130, 60_000))
+  expect(Math.max(...gaps())).toBeLessThanOrEqual(1_000)
+  expect(changes.at(-1)).toBeGreaterThan(59_000)
+})
+
+test('a loss is declared within half a second (L4)', async () => {
+  const { clock, run, minute, losses, lose } = world()
+  await minute(run(1_000, 20_000), run(1_130, 20_000), clock.sleep(10_001).then(lose))
+  expect(losses).toHaveLength(1)
+  expect(losses[0]).toBeLessThanOrEqual(10_501)
+})
