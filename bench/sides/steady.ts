@@ -165,13 +165,21 @@ function timePops(prototype: { query: unknown }, took: (ms: number) => void): vo
     if (!/skip locked/i.test(text)) return query.apply(this, args)
     const start = performance.now()
     const answered = () => took(performance.now() - start)
-    // A pool hands its clients a callback; whoever has a client of his own awaits a promise.
-    const callback = args.at(-1)
-    if (typeof callback === 'function') {
-      args[args.length - 1] = (...answer: unknown[]) => {
+    const heard =
+      (callback: (...answer: unknown[]) => void) =>
+      (...answer: unknown[]) => {
         answered()
         callback(...answer)
       }
+    // A pool hands its clients a callback, a statement may bring its own; whoever has a client of his own awaits a promise.
+    const callback = args.at(-1)
+    if (typeof callback === 'function') {
+      args[args.length - 1] = heard(callback as never)
+      return query.apply(this, args)
+    }
+    const own = first as { callback?: (...answer: unknown[]) => void }
+    if (typeof own.callback === 'function') {
+      own.callback = heard(own.callback)
       return query.apply(this, args)
     }
     const answer = query.apply(this, args)
