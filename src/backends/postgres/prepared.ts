@@ -108,7 +108,7 @@ export interface Prepared extends SqlExecutor {
   queryThen(own: readonly SqlQuery[], theirs: SqlQuery): Promise<InARow>
 }
 
-/** A named one is made here where `pg` tells how: what it would do with a description of one costs as much as all the rest of it. */
+/** A named one is made here where `pg` tells how: it would copy the description of one, which is a fifth of what sending it takes. */
 function send(client: PgClient, { text, values }: SqlQuery, named: boolean): ReturnType<PgClient['query']> {
   const name = named ? nameOf(text) : undefined
   if (name === undefined) return client.query(text, [...values])
