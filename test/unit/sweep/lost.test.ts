@@ -1,4 +1,4 @@
-// Who changes the queue's mark, and how often: two processes on one store and one queue, for a minute of virtual time.
+// Who changes the queue's mark, and how often: a few processes on one store and one queue, for a minute of virtual time.
 import { expect, test } from 'vitest'
 import { Events } from '../../../src/base/events.ts'
 import type { Mark } from '../../../src/base/mark.ts'
