@@ -218,7 +218,11 @@ export function compose<Tx = Transaction>(
             concurrency: choice.concurrency ?? 10,
             leaseMs,
             ...whereabouts(),
-            registered: resolve,
+            // Until then nothing may be popped: who waits for that need not wait for the poll.
+            registered: () => {
+              resolve()
+              watchdog.wake('pop')
+            },
           },
         )
         const { host, pid } = whereabouts()

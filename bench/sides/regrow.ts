@@ -174,6 +174,8 @@ async function load(): Promise<Steady> {
   return steady(task, {
     schema: 'regrow',
     client: pg.Client,
+    // Beats, turns and the freeing of the dead skip locked rows, too.
+    table: 'regrow.hints',
     enqueue: (numbers) => job.enqueueMany(numbers.map((id) => ({ id }))),
     work: (began) => app.work({ handlers: [job.handle(({ id }) => began(id))], concurrency: 50 }).ready,
   })

@@ -11,6 +11,8 @@ export interface Part {
   readonly schema: string
   /** The class of its connections. */
   readonly client: { readonly prototype: { query: unknown } }
+  /** Among statements that skip what others have locked, those that look for work name this table. Defaults to all of them. */
+  readonly table?: string
   /** A few jobs in one call. */
   enqueue(numbers: readonly number[]): Promise<unknown>
   /** Begins to work; its handlers call `began` with the number of each job. */
@@ -38,7 +40,7 @@ export async function steady(task: Task & { postgres: string }, part: Part): Pro
   let begin = Number.POSITIVE_INFINITY
   const now = () => performance.now() - begin
   const into = () => intervals[Math.floor(now() / plan.interval)]
-  timePops(part.client.prototype, (ms) => into()?.pops.push(ms))
+  timePops(part, (ms) => into()?.pops.push(ms))
   await part.work((n) => {
     const sent = sentAt.get(n)
     if (sent === undefined) return
@@ -157,12 +159,12 @@ async function sample(
 }
 
 /** Times every statement that looks for work: on all sides it is one that skips what others have locked. */
-function timePops(prototype: { query: unknown }, took: (ms: number) => void): void {
+function timePops({ client: { prototype }, table = '' }: Part, took: (ms: number) => void): void {
   const query = prototype.query as (...args: unknown[]) => unknown
   prototype.query = function timed(this: unknown, ...args: unknown[]) {
     const [first] = args as [string | { text?: string }]
     const text = typeof first === 'string' ? first : (first?.text ?? '')
-    if (!/skip locked/i.test(text)) return query.apply(this, args)
+    if (!/skip locked/i.test(text) || !text.includes(table)) return query.apply(this, args)
     const start = performance.now()
     const answered = () => took(performance.now() - start)
     const heard =

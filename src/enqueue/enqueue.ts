@@ -60,7 +60,7 @@ export async function enqueueKeys(
 }
 
 /** Hints that are made at a time: those of a million keys, all at once, would outlive every collection of garbage until the last is pushed. */
-const keysPage = 1_000
+const keysPage = 2_000
 /** Such pages on their way: while the queue works on one, the next one is made and sent. */
 const keysPagesAway = 4
 

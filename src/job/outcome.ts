@@ -54,7 +54,8 @@ export function attemptOf(history: History): number {
   return failures + crashes + 1
 }
 
-const done: Settlement = { state: 'done' }
+/** Of a success. */
+export const done: Settlement = { state: 'done' }
 
 export function decide(history: History, outcome: Outcome, policy: RetryPolicy, random: Chance): Settlement {
   if (outcome.kind === 'success') return done

@@ -37,7 +37,7 @@ const notSureMs = 50
  */
 const claimingMax = 3
 /** Keys per take, and per check: the rest of a large pop goes beside it, and what was checked first runs meanwhile. */
-const claimMax = 1_000
+const claimMax = 2_000
 /** With fewer free slots than this share of all, a pop waits so long for more. */
 const gather = { share: 8, ms: 5 }
 /** A pop that emptied the queue is followed by the next one when what it found has started, or so much later. */

@@ -136,12 +136,15 @@ function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, f
     handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
   // Drawn for failures only, once for all of them: a success waits for nothing, and chance is dear.
   let chance: number | undefined
-  return entries.map((entry): Ended => {
+  const list = new Array<Ended>(entries.length)
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i] as Ready
     const isSettled = settled?.has(entry.take) === true
     const outcome = isSettled ? succeeded : (marks?.get(entry.take) ?? rest)
     if (outcome.kind === 'failure') chance ??= random.float()
-    return { entry, outcome, settled: isSettled, chance: chance ?? 0, tookMs }
-  })
+    list[i] = { entry, outcome, settled: isSettled, chance: chance ?? 0, tookMs }
+  }
+  return list
 }
 
 const succeeded: Outcome = { kind: 'success' }
@@ -149,35 +152,36 @@ const succeeded: Outcome = { kind: 'success' }
 const isStopping = (reason: Error | undefined) => reason instanceof RegrowError && reason.code === 'stopping'
 
 /** Keys in their own type. One that cannot be read is marked as failed and left out: its neighbours run. */
-const keysOf = (state: RunState): unknown[] => readable(state, ({ job, key }) => job.key.decode(key))
+const keysOf = (state: RunState): unknown[] => readable(state, keyOf, [])
+const keyOf: Read = ({ job, key }) => job.key.decode(key)
 
 /** Stored inputs, at once where their schema answers at once. One that does not fit is marked as failed and left out, like a key. */
-function inputsOf(handler: Handler, state: RunState): unknown[] | Promise<unknown[]> {
+function inputsOf({ many }: Handler, state: RunState): unknown[] | Promise<unknown[]> {
+  const read = many ? namedInputOf : inputOf
   const results = state.entries.map(validated)
   return results.some(isLater)
-    ? Promise.all(results).then((all) => fitting(handler, state, all))
-    : fitting(handler, state, results as Validated[])
+    ? Promise.all(results).then((all) => readable(state, read, all))
+    : readable(state, read, results as Validated[])
 }
 
-const fitting = (handler: Handler, state: RunState, results: readonly Validated[]): unknown[] =>
-  readable(state, (entry, i) => {
-    const input = inputOf(results[i] as Validated)
-    return handler.many ? { id: entry.key, input } : input
-  })
+/** What a handler gets of an entry, by what its schema says of it where it has one. */
+type Read = (entry: Ready, result: Validated | undefined) => unknown
 
 /** What `read` answers of each entry; one for which it throws is marked as failed and left out. */
-function readable(state: RunState, read: (entry: Ready, i: number) => unknown): unknown[] {
+function readable(state: RunState, read: Read, results: readonly Validated[]): unknown[] {
+  const { entries } = state
+  const values = new Array<unknown>(entries.length)
   let failed = false
-  const values = state.entries.map((entry, i) => {
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i] as Ready
     try {
-      return read(entry, i)
+      values[i] = read(entry, results[i])
     } catch (error) {
       failed = true
       mark(state, entry, { kind: 'failure', error })
-      return undefined
     }
-  })
-  return failed ? values.filter((_, i) => !state.marks?.has((state.entries[i] as Ready).take)) : values
+  }
+  return failed ? values.filter((_, i) => !state.marks?.has((entries[i] as Ready).take)) : values
 }
 
 /** What a schema says of a stored input; or why it could not be asked. */
@@ -196,8 +200,11 @@ function validated({ job, input }: Ready): Validated | Promise<Validated> {
   }
 }
 
-function inputOf(result: Validated): unknown {
-  if ('error' in result) throw result.error
+/** A batch tells inputs apart by their ids. */
+const namedInputOf: Read = (entry, result) => ({ id: entry.key, input: inputOf(entry, result) })
+
+function inputOf(_: Ready, result: Validated | undefined): unknown {
+  if (!result || 'error' in result) throw result?.error
   if (!result.issues) return result.value
   throw new RegrowError(
     'bad_input',

@@ -1,7 +1,7 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
 import type { Job } from '../job/job.ts'
-import { decide, type Settlement } from '../job/outcome.ts'
+import { decide, done, type Settlement } from '../job/outcome.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ended, Ready, Settled } from './batch.ts'
@@ -13,9 +13,7 @@ export async function settle(
   source: (job: Job) => Source,
   batch: readonly Ended[],
 ): Promise<Settled[]> {
-  const settlements = batch.map(({ entry, outcome, chance }) =>
-    decide(entry, outcome, entry.job.retry, { float: () => chance }),
-  )
+  const settlements = batch.map(settlementOf)
   const finishes = new Map<Job, Finish | null>()
   const rows: SettleRow[] = []
   batch.forEach(({ entry, settled }, i) => {
@@ -31,6 +29,10 @@ export async function settle(
     held: ended.settled || held.has(ended.entry.take),
   }))
 }
+
+/** A success is decided without chance, and without what would be made to ask for it. */
+const settlementOf = ({ entry, outcome, chance }: Ended): Settlement =>
+  outcome.kind === 'success' ? done : decide(entry, outcome, entry.job.retry, { float: () => chance })
 
 function row({ job, key, take, version }: Ready, settlement: Settlement, finishes: Finish | null): SettleRow {
   const kept = settlement.state === 'done' ? nothing : settlement

@@ -32,7 +32,7 @@ import { type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
 /** Keys per settle statement at most: each of them ends with a commit that has to be on disk, one after the other. */
-const settleMax = 1_000
+const settleMax = 2_000
 
 export class Worker {
   readonly claims: Claims

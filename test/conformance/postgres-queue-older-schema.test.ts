@@ -1,4 +1,4 @@
-// The queue on Postgres keeps every rule on the schema one version back, too, where one hint per job and key is another index.
+// The queue on Postgres keeps every rule on the schema one version back, too.
 import { afterAll, beforeAll } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { oldestSchema } from '../../src/store/sql/schema.ts'

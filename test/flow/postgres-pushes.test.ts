@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Hint } from '../../src/queue/hint.ts'
 import type { SqlExecutor } from '../../src/store/executor.ts'
-import { migrations } from '../../src/store/sql/migrations/migrations.gen.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { QueuePlace, StandingClock } from '../services/queue-place.ts'
 
@@ -167,18 +166,26 @@ test('what others pushed is counted within a second, and what was popped makes r
   expect(await queue.push(many(4_000, 1_000))).toEqual({ added: 1_000, merged: 0, dropped: 0 })
 })
 
-test('a migration that comes while a process runs changes nothing of how its hints are merged', async () => {
+test('keys of any characters come out as they went in, alone and in batches', async () => {
   const queue = place.queue()
-  const later = (ms: number) => queue.push([hint('later', { delayMs: ms })])
-  const { statements } = migrations.find(({ name }) => name === '007-hint-order') as (typeof migrations)[number]
-  try {
-    await place.beside.query(`drop index regrow.hints_key`)
-    await place.beside.query(`create unique index hints_key on regrow.hints (key, job collate "POSIX")`)
-    expect(await later(60_000)).toMatchObject({ added: 1 })
-    expect(await later(30_000)).toMatchObject({ merged: 1 })
-  } finally {
-    for (const statement of statements) await place.beside.query(statement)
+  const odd = ['', ' ', 'a\u001eb', '\u001e', '"', '\\', '{a,b}', 'NULL', 'é', '\ue000', '\u{1f600}', 'z\n', '10', '9']
+  expect(await queue.push(odd.map((key) => hint(key)))).toEqual({ added: odd.length, merged: 0, dropped: 0 })
+  expect(new Set((await there()).map(({ key }) => key))).toEqual(new Set(odd))
+  await place.beside.query(`truncate regrow.hints`)
+  for (const key of odd) expect(await queue.push([hint(key)]), JSON.stringify(key)).toMatchObject({ added: 1 })
+  expect(new Set((await there()).map(({ key }) => key))).toEqual(new Set(odd))
+})
+
+test(`the same new keys by two processes at once, each in an order of its own, do not lock each other out (M30, seed ${seed})`, async () => {
+  const seeded = new Seeded(seed)
+  const queues = [place.queue(), place.queue()]
+  for (let round = 0; round < 20; round++) {
+    // More than travel together with others.
+    const keys = many(round * 1_000, 300)
+    const pushed = await Promise.all(queues.map((queue) => queue.push(seeded.shuffled(keys))))
+    expect(pushed.map(({ added, merged }) => added + merged)).toEqual([300, 300])
+    expect(pushed.reduce((sum, { added }) => sum + added, 0)).toBe(300)
+    // Or the next pushes look before they write.
+    for (let looks = 0; looks < 20; looks++) for (const queue of queues) await queue.push([hint(`${round}.${looks}`)])
   }
-  expect(await later(20_000)).toMatchObject({ merged: 1 })
-  expect(await count()).toBe(1)
 })

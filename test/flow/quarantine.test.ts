@@ -231,7 +231,9 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
   })
 
   test('status tells of each job what the tables say, and which live workers have its handler', async () => {
+    const swept = new Promise<void>((resolve) => app.on('sweep.passed', ({ job }) => job === 'thing.make' && resolve()))
     await twoQuarantined()
+    await swept
     // Nobody may free the silent one meanwhile.
     await worker?.stop({ grace: 0 })
     await query(

@@ -67,13 +67,19 @@ test('a pass that filled the queue goes on at its stored cursor as the queue dra
     { batch: 1_000 },
   )
   await world.work(app, { concurrency: 1, handlers: [handler] })
-  expect(await world.query(`select cursor from regrow.sweeps`)).toEqual([{ cursor: 'k0001000' }])
+  // A thousand fit, and five hundred; a thousand more where the worker has popped the first ones by then.
+  const [row] = await world.query<{ cursor: string }>(`select cursor from regrow.sweeps`)
+  const [first] = ear.of('sweep.passed')
+  expect(first).toMatchObject({ seen: 4_000, finished: false })
+  expect([
+    ['k0001000', 1_500],
+    ['k0002000', 2_500],
+  ]).toContainEqual([row?.cursor, first?.pushed])
   await world.until(() => ear.of('sweep.passed').length === 2, 3_000)
+  const [, second] = ear.of('sweep.passed')
   // Nothing is done yet: begun anew, the second pass would see all 4,000 rows again.
-  expect(ear.of('sweep.passed')).toMatchObject([
-    { seen: 4_000, pushed: 1_500, finished: false },
-    { seen: 3_000, finished: false },
-  ])
+  expect(second?.finished).toBe(false)
+  expect(second?.seen).toBeLessThanOrEqual(4_000 - Number(row?.cursor.slice(1)))
   letGo()
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 4_000, 20_000)
   await world.until(() => ear.of('sweep.passed', { finished: true }).length === 1, 3_000)

@@ -104,13 +104,16 @@ async function unmade(world: SimWorld): Promise<void> {
   oracle.check('L7', done, () => `a schedule that was declared and nothing else has not run after an audit`)
 }
 
+/** Of what was missed at one time. */
+const mostOf = (missed: string) => (missed.startsWith('all ') ? Number(missed.slice(4)) : 1)
+
 /** L7: of what nobody could run, as much runs as `missed` says. */
 async function downtime(world: SimWorld): Promise<void> {
   const { oracle, fleet, kernel, draw, timetable, trace } = world
   // What the dead were at would keep the others back until their lease is over.
   await within(world, 10_000, () => !isBusy(world))
   const working = fleet.working().filter(({ process }) => process.state === 'up')
-  const schedules = live(world)
+  const rules = live(world).map(({ name, version, missed }) => ({ name, version, missed }))
   trace.tell('CALM', 'all workers are down')
   for (const member of working) fleet.crash(member, null)
   const downMs = world.nowMs()
@@ -118,9 +121,10 @@ async function downtime(world: SimWorld): Promise<void> {
   const upMs = world.nowMs()
   for (const { jobs } of working) fleet.start(jobs)
   await within(world, 6_000, () => false)
-  for (const before of schedules) {
-    const { name, missed, jitterMs } = world.db.schedules.get(before.name) as ScheduleRow
-    const most = missed.startsWith('all ') ? Number(missed.slice(4)) : 1
+  for (const before of rules) {
+    const { name, version, missed, jitterMs } = world.db.schedules.get(before.name) as ScheduleRow
+    // Who starts with other rules than were stored may begin a slot before it has declared them.
+    const most = mostOf(missed) + (version === before.version ? 0 : mostOf(before.missed))
     // What came last may have been due only now: it was not missed.
     const passed = timetable.slotsOf(name).filter(({ slot }) => slot > downMs && slot <= upMs - jitterMs)
     const begun = passed.filter(({ begunAt }) => begunAt !== null)

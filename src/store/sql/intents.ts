@@ -1,6 +1,7 @@
 // Intents in SQL.
 import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
 import type { IntentAnswer, IntentRow, Intents } from '../intents.ts'
+import { divider } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
@@ -18,9 +19,6 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
     },
   }
 }
-
-/** U+001E: no JSON text holds it. */
-const divider = '\u001e'
 
 /** Null when one of the ids is taken after all; nothing is written then. */
 async function recordNew(

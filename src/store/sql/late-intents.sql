@@ -5,4 +5,4 @@ select id::text as id, unique_key, job from regrow.intents
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
 union all
 select id::text as id, null as unique_key, job from regrow.intents
-where job <> $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))
+where job is distinct from $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))

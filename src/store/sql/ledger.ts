@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../executor.ts'
 import type { Claim, Ledger, SettleRow, TakeAnswer } from '../ledger.ts'
-import { numberArray, textArray } from './array-text.ts'
+import { dividedTexts, numberArray, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
 /** After a take of keys that were remembered, so many look first. */
@@ -14,16 +14,18 @@ const spread = 2
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   let looksLeft = 0
-  /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered. */
+  /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered; or they cannot be told in short. */
   const takesNew = async <T>(
     holder: string,
     claims: readonly Claim[],
     send: (query: SqlQuery) => Promise<T>,
     answer: (sent: T) => { rows: Row[] },
   ): Promise<T | null> => {
-    if (claims.length === 0 || looksLeft > 0) return null
+    const [first] = claims
+    const keys = dividedTexts(claims.map(({ key }) => key))
+    if (!first || looksLeft > 0 || keys === null || !areInARow(claims)) return null
     try {
-      const sent = await send({ text: texts().takeNew, values: [holder, ...arraysOf(claims)] })
+      const sent = await send({ text: texts().takeNew, values: [holder, first.job, keys, String(first.take)] })
       return Number(answer(sent).rows[0]?.taken) === claims.length ? sent : null
     } catch (error) {
       if (sqlState(error) !== '23505') throw error
@@ -137,6 +139,10 @@ async function settleDone(db: SqlExecutor, texts: Statements, holder: string, ro
   const held = answer.rows[0]?.takes
   return held === null ? new Set(takes) : takesOf(held)
 }
+
+/** Of one job, and each take the next one after that before it: as a worker numbers what it popped. */
+const areInARow = (claims: readonly Claim[]): boolean =>
+  claims.every(({ job, take }, i) => job === claims[0]?.job && take === (claims[0]?.take ?? 0) + i)
 
 /** Of which nothing is to be written, and that leave the same behind: nothing of regrow's, or their intents. */
 function areSuccesses(rows: readonly SettleRow[]): boolean {

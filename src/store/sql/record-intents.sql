@@ -3,6 +3,7 @@
 -- Returns one row: whether the job is paused, the store's clock as an epoch in ms, and `others`: json
 --   [[id, whether it is new, the id that holds its unique key, another job that has its id]] of those that are not simply new
 --   or that have a unique key. Most are new and have none: told as rows they cost more than the insert.
+-- `is distinct from`: who names ids is led to them by intents_pkey, never along intents_of_job.
 -- Written in the order of unique keys, then ids: writers of the same ones wait for each other in one direction (M30).
 with env as materialized (
   select regrow.clock() as at
@@ -26,7 +27,7 @@ select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until
   (
     select json_agg(json_build_array(i.id, a.id is not null,
       coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id),
-      (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text)
+      (select n.job from regrow.intents n where n.id = i.id and n.job is distinct from $1::text)
     ))
     from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key
     where a.id is null or i.unique_key is not null

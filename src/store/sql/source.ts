@@ -5,7 +5,7 @@ import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Checked, CheckQuery, HeldCounts, PendingKey, Source } from '../source.ts'
-import { textArray } from './array-text.ts'
+import { divider, textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
 import { isBare, pageOf, pageText } from './page.ts'
@@ -242,9 +242,13 @@ from rows r left join lateral (
 ) l on true
 where not r.eligible`
 
-/** Keys as the check reads them: an array of texts of the key's type, or rows of column texts as JSON. */
+/** Keys as the check reads them: ids in one text, an array of texts, or rows of column texts as JSON. */
 const keyList = (job: Job, keys: readonly string[]) =>
-  job.key.columns.length === 1 ? textArray(keys) : JSON.stringify(keys.map(job.key.split))
+  isBare(job.key)
+    ? keys.join(divider)
+    : job.key.columns.length === 1
+      ? textArray(keys)
+      : JSON.stringify(keys.map(job.key.split))
 
 /** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */
 function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
@@ -253,13 +257,14 @@ function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
   const [column] = job.key.columns
   const wanted = job.key.columns.map(({ type }, i) => `(x ->> ${i})::${sqlType[type]}`)
   const list = `jsonb_array_elements($${first + 1}::text::jsonb) as x`
+  const array = isBare(job.key) ? `string_to_array($${first + 1}::text, chr(30))` : `$${first + 1}::text`
   const rows = (match: string) => `select ${columnsOf(shape)} from (
 ${query.text}
   ) q where ${match}`
   // Composite keys are asked one by one: without statistics, a join with the list read every pending row.
   const found =
     shape.keys.length === 1
-      ? rows(`q.${shape.keys[0]} = any ($${first + 1}::text::${sqlType[column?.type ?? 'text']}[])`)
+      ? rows(`q.${shape.keys[0]} = any (${array}::${sqlType[column?.type ?? 'text']}[])`)
       : `select f.* from ${list} cross join lateral (${rows(
           shape.keys.map((column, i) => `q.${column} = ${wanted[i]}`).join(' and '),
         )} offset 0) f`
@@ -272,10 +277,7 @@ select ${paused.replace('$JOB', `$${first}`)} as paused, (
 )::text as rows`
 }
 
-/** U+001E stands between rows: neither a bare key nor a JSON text of Postgres' own making holds it. */
-const divider = '\u001e'
-
-/** The rows of a check as one text. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
+/** The rows of a check as one text, with dividers between them. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
 function listedRows(job: Job, key: string, shape: QueryShape): string {
   const waits = shape.runAt ? `case when c.run_at is null then 0 else ${waitMs('c.run_at', 'env.at')} end` : '0'
   if (!isBare(job.key) || shape.version) return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`

@@ -573,7 +573,7 @@ order by w.started_at, w.id`,
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
 union all
 select id::text as id, null as unique_key, job from regrow.intents
-where job <> $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
+where job is distinct from $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
   leave: `with turns as (
   update regrow.sweeps set holder = null, until = null where holder = $1::text
 )
@@ -822,7 +822,7 @@ select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until
   (
     select json_agg(json_build_array(i.id, a.id is not null,
       coalesce(u.id, (select n.id from regrow.intents n where n.job = $1::text and n.unique_key = i.unique_key), i.id),
-      (select n.job from regrow.intents n where n.id = i.id and n.job <> $1::text)
+      (select n.job from regrow.intents n where n.id = i.id and n.job is distinct from $1::text)
     ))
     from input i left join added a on a.id = i.id left join added u on u.unique_key = i.unique_key
     where a.id is null or i.unique_key is not null
@@ -1126,15 +1126,15 @@ taken as (
 select (select count(*) from taken)::int as taken,
   set_config('regrow.popped', left(env.popped, 0), false) as used from env`,
   takeNew: `with env as materialized (
-  select regrow.clock() as at, ($2::text::text[])[1] as job, set_config('synchronous_commit', 'off', true) as quick,
+  select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
     exists (select 1 from regrow.workers where id = $1::text) as registered
 ),
 taken as (
   insert into regrow.ledger (job, key, holder, take, state, updated_at)
-  select coalesce(i.job, env.job), i.key, $1::text, i.take, 'running', env.at
-  from unnest($2::text::text[], $3::text::text[], $4::text::int8[]) as i(job, key, take) cross join env
+  select $2::text, i.key, $1::text, $4::text::int8 - 1 + i.place, 'running', env.at
+  from unnest(string_to_array($3::text, chr(30))) with ordinality as i(key, place) cross join env
   where env.registered and env.quick = 'off'
-  order by i.key collate "C", i.job
+  order by i.key collate "C"
   returning 1
 )
 select count(*)::int as taken from taken`,

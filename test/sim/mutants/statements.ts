@@ -69,6 +69,22 @@ export const ofTheStatements: readonly Mutant[] = [
     race('settle'),
   ),
   mutant(
+    'sql-take-new-numbers-from-the-next',
+    'S3: keys that are new get the numbers of their neighbours',
+    sql('take-new'),
+    '$4::text::int8 - 1 + i.place',
+    '$4::text::int8 + i.place',
+    race('settle'),
+  ),
+  mutant(
+    'takes-with-gaps-told-in-short',
+    'S3: takes that do not follow each other are told by the first one',
+    'src/store/sql/ledger.ts',
+    '|| !areInARow(claims)',
+    '|| claims.length === 0',
+    race('settle'),
+  ),
+  mutant(
     'sql-settle-span-keeps-the-intent',
     'an intent that is done stays, where takes follow each other closely',
     sql('settle-span'),

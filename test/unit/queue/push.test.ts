@@ -1,4 +1,4 @@
-// The one door: it never throws, sends pages of 1,000, and counts everything that came in.
+// The one door: it never throws, sends pages of 2,000, and counts everything that came in.
 import { expect, test } from 'vitest'
 import { RegrowError } from '../../../src/base/errors.ts'
 import { Events } from '../../../src/base/events.ts'
@@ -30,10 +30,10 @@ function world(answer: (page: readonly Hint[], call: number) => Pushed | Promise
 }
 const takesAll = (page: readonly Hint[]): Pushed => ({ added: page.length, merged: 0, dropped: 0 })
 
-test('many hints go in pages of 1,000', async () => {
+test('many hints go in pages of 2,000', async () => {
   const { push, pages } = world(takesAll)
-  expect(await push(hints(2_500))).toEqual({ added: 2_500, merged: 0, dropped: 0 })
-  expect(pages.map((page) => page.length)).toEqual([1_000, 1_000, 500])
+  expect(await push(hints(4_500))).toEqual({ added: 4_500, merged: 0, dropped: 0 })
+  expect(pages.map((page) => page.length)).toEqual([2_000, 2_000, 500])
 })
 
 test('a page that fails is dropped and told; the others are pushed', async () => {
@@ -42,8 +42,8 @@ test('a page that fails is dropped and told; the others are pushed', async () =>
     if (call === 2) throw away
     return takesAll(page)
   })
-  expect(await push(hints(2_500))).toEqual({ added: 1_500, merged: 0, dropped: 1_000 })
-  expect(dropped).toEqual([{ count: 1_000, why: 'queue', error: away }])
+  expect(await push(hints(4_500))).toEqual({ added: 2_500, merged: 0, dropped: 2_000 })
+  expect(dropped).toEqual([{ count: 2_000, why: 'queue', error: away }])
 })
 
 test('a queue that does not answer is broken after 10 s', async () => {

@@ -7,7 +7,7 @@ import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../queue
 import type { PushOptions } from '../../../queue/queue.ts'
 import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { isInTransaction } from '../../../store/one-connection.ts'
-import { textArray } from '../../../store/sql/array-text.ts'
+import { orderedTexts, textArray } from '../../../store/sql/array-text.ts'
 import { payloadOf } from './bell.ts'
 import { statements } from './statements.gen.ts'
 
@@ -41,7 +41,6 @@ export class Pushes {
   /** Jobs of which a key was there that was expected to be new, and how many pushes still look first. */
   readonly #looksFor = new Map<string, number>()
   readonly #inTurn = limited(abreast)
-  #push: string = statements.push
   /** By job and lane. */
   readonly #rooms = new Map<string, Room>()
   /** Hints that pages on their way may add. */
@@ -146,14 +145,14 @@ export class Pushes {
   }
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
-    const list = hints.map(({ key }) => key)
-    const keys = textArray(list)
-    if (fresh && this.#expectsNew(job)) {
-      const params = [job, keys, payloadOf(job, list)]
+    const keys = hints.map(({ key }) => key)
+    const ordered = fresh && this.#expectsNew(job) ? orderedTexts(keys) : null
+    if (ordered !== null) {
+      const params = [job, ordered, payloadOf(job, keys)]
       if (await this.#db.query(statements.pushNew, params).catch(unlessThere)) return hints.map(() => 'added')
       this.#looksFor.set(job, looks)
     }
-    const params = [job, keys, fresh, epochOf(options)]
+    const params = [job, textArray(keys), fresh, epochOf(options)]
     const answer = await this.#db.query(statements.pushLane, params).catch(unlessThere)
     if (!answer) return this.#exact(hints, options)
     const { meant, there } = answer.rows[0] as { meant: boolean; there: string | null }
@@ -179,26 +178,14 @@ export class Pushes {
     const { maxHints, maxDelayed } = this.#bounds
     const [due, delayed] = [maxHints, maxDelayed].map((most) => Math.ceil(most * (options.share ?? 1)))
     const params = [JSON.stringify(list), due as number, delayed as number, epochOf(options)]
-    const { rows } = await this.#upsert(params)
+    const { rows } = await this.#db.query(statements.push, params)
     const outcomes = new Map<string, Outcome>()
     for (const outcome of ['merged', 'dropped', 'lost'] as const)
       for (const [job, key] of JSON.parse((rows[0]?.[outcome] as string | null) ?? '[]') as [string, string][])
         outcomes.set(nameOf({ job, key }), outcome)
     return hints.map((hint) => outcomes.get(nameOf(hint)) ?? 'added')
   }
-
-  /** 42P10: there is no such index to merge hints by, so it is the other one. */
-  #upsert(params: Parameters<SqlExecutor['query']>[1]): ReturnType<SqlExecutor['query']> {
-    return this.#db.query(this.#push, params).catch((error: unknown) => {
-      if (sqlState(error) !== '42P10') throw error
-      this.#push = this.#push === pushBefore7 ? statements.push : pushBefore7
-      return this.#db.query(this.#push, params)
-    })
-  }
 }
-
-/** On schema 6 one hint per job and key is another index; a migration may come while this process runs. */
-const pushBefore7 = statements.push.replace('on conflict (octet_length(key), key, job)', 'on conflict (job, key)')
 
 /** Somebody has pushed one of these keys, or does at this moment. */
 const unlessThere = (error: unknown): undefined => {

@@ -5,10 +5,12 @@ import type { PoppedHint } from '../../../queue/hint.ts'
 import type { PopRequest } from '../../../queue/queue.ts'
 
 /**
- * So often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. Seldom enough
- * that such looks take a small share of the time.
+ * How often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. A look takes a
+ * two-thousandth of the time, and so is none of a hundred pops that follow each other; one that is slow comes all the same, while a
+ * two-hundredth is enough for it.
  */
-const wholeEvery = { leastMs: 2_000, mostMs: 30_000, timesAsLong: 200 }
+const wholeEveryMs = (tookMs: number) =>
+  Math.max(2_000, Math.min(10_000, tookMs * 2_000), Math.min(30_000, tookMs * 200))
 
 interface Lane {
   /** Due time that a pop has come to, as the server wrote it. */
@@ -49,8 +51,7 @@ export class Reached {
   }
 
   note({ jobs, limit }: PopRequest, { hints, lanes, at, reached, tookMs }: Found): void {
-    const until =
-      this.#clock.now() + Math.min(wholeEvery.mostMs, Math.max(wholeEvery.leastMs, tookMs * wholeEvery.timesAsLong))
+    const until = this.#clock.now() + wholeEveryMs(tookMs)
     for (const [job, fresh, last] of reached) this.#set(job, fresh, last, until)
     if (hints.length >= limit) return
     const counts = new Map<string, number>()

@@ -184,8 +184,7 @@ select added.count as added, env.meant,
 from added cross join env`,
   pushNew: `with put as (
   insert into regrow.hints (job, key, due_at, fresh)
-  select $1::text, k.key, (select regrow.clock()), true
-  from unnest($2::text::text[]) as k(key) order by k.key collate "C"
+  select $1::text, unnest(string_to_array($2::text, chr(30))), (select regrow.clock()), true
 )
 select pg_notify('regrow_hints', $3::text)::text as told`,
   push: `with env as materialized (

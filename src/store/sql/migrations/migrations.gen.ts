@@ -218,4 +218,8 @@ export const migrations: readonly { version: number; name: string; statements: r
     `create unique index if not exists hints_key on regrow.hints (octet_length(key), key, job collate "POSIX") with (fillfactor = 100)`,
     `alter index if exists regrow.hints_due set (fillfactor = 100)`,
   ] },
+  { version: 8, name: '008-intents-of-a-job', statements: [
+    `create index if not exists intents_of_job on regrow.intents (job, id) where job is not null`,
+    `drop index if exists regrow.intents_job`,
+  ] },
 ]
