@@ -1,5 +1,5 @@
 // Mutants of the statements: agreement with the simulated store and queue finds them, or a race on a server.
-import { type Mutant, mutant, queueAgreement, race, storeAgreement } from './mutant.ts'
+import { type Mutant, mutant, queueAgreement, race, storeAgreement, test } from './mutant.ts'
 
 const sql = (name: string) => `src/store/sql/${name}.sql`
 
@@ -228,7 +228,7 @@ export const ofTheStatements: readonly Mutant[] = [
     sql('record-intents'),
     'from input cross join env order by unique_key',
     'from input cross join env where not exists (select 1 from regrow.pauses p where p.job = $1::text) order by unique_key',
-    storeAgreement,
+    test('conformance/pglite-store'),
   ),
   mutant(
     'sql-delay-not-stored',
