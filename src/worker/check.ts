@@ -14,10 +14,10 @@ export async function check(
     ({ why, ledgerVersion }) =>
       ledgerVersion !== null && (why === 'later' || why === 'quarantined' || why === 'suspect'),
   )
-  const keys = [...taken.map(({ key }) => key), ...remembered.map(({ hint }) => hint.key)]
   const batch: CheckedBatch = { ready: [], stopped: [], renewed: [], broken: [] }
-  if (keys.length === 0) return batch
-  const { paused, pending, broken } = known ?? (await source.check(keys))
+  if (taken.length + remembered.length === 0) return batch
+  const keys = () => [...taken.map(({ key }) => key), ...remembered.map(({ hint }) => hint.key)]
+  const { paused, pending, broken } = known ?? (await source.check(keys()))
   for (const entry of taken) {
     const row = pending.get(entry.key)
     const error = broken?.get(entry.key)

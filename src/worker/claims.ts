@@ -1,4 +1,5 @@
 // What this process holds: its identity, its take numbers, and when its last beat was confirmed.
+import { Numbered } from '../base/numbered.ts'
 import type { Random } from '../base/random.ts'
 
 /** What is told when the claim is lost while its handler runs. */
@@ -11,7 +12,7 @@ const nobody: Abortable = { abort: () => {} }
 
 export class Claims {
   readonly #random: Random
-  readonly #known = new Map<number, Abortable>()
+  readonly #known = new Numbered<Abortable>()
   #holder: string
   #lastTake = 0
   #beatAt = Number.NEGATIVE_INFINITY
@@ -48,7 +49,7 @@ export class Claims {
 
   /** Takes that are running or awaited, and the highest one handed out; the beat gives back the others. */
   known(): { takes: number[]; highest: number } {
-    return { takes: [...this.#known.keys()], highest: this.#lastTake }
+    return { takes: Array.from(this.#known.entries(), ([take]) => take), highest: this.#lastTake }
   }
 
   confirmed(sentAt: number): void {
@@ -62,13 +63,13 @@ export class Claims {
 
   /** Our row is gone: abort everything and go on as somebody else. */
   renew(reason: Error): void {
-    for (const run of this.#known.values()) run.abort(reason)
+    this.abortAll(reason)
     this.#known.clear()
     this.#holder = this.#random.hex(16)
     this.#beatAt = Number.NEGATIVE_INFINITY
   }
 
   abortAll(reason: Error): void {
-    for (const run of this.#known.values()) run.abort(reason)
+    for (const [, run] of [...this.#known.entries()]) run.abort(reason)
   }
 }

@@ -40,6 +40,7 @@ class Call implements RunState, Watched {
   controller: RunState['controller']
   aborted: RunState['aborted']
   timedOut: Watched['timedOut']
+  place = -1
   readonly #ports: RunPorts
   readonly #handler: Handler
   readonly #tells: RunTells

@@ -13,6 +13,8 @@ export interface Watched extends RunState {
   readonly timeoutMs: number
   readonly startedAt: number
   timedOut: RegrowError | undefined
+  /** Where it stands among the runs; -1: it is not among them. */
+  place: number
   /** Its time is over for good. */
   giveUp(outcome: Outcome): void
 }
@@ -28,7 +30,8 @@ export interface RunningTells {
 export class Running {
   readonly #clock: Clock
   readonly #size: number
-  readonly #runs = new Set<Watched>()
+  /** In no order: who leaves is replaced by the last one. A Set of so many makes its table anew again and again. */
+  readonly #runs: Watched[] = []
   readonly #tells: RunningTells
   #stuckCount = 0
   #recycle = false
@@ -51,23 +54,25 @@ export class Running {
   }
 
   get size(): number {
-    return this.#runs.size
+    return this.#runs.length
   }
 
   /** Watches a call until it has ended. */
   begin(call: Watched): void {
-    this.#runs.add(call)
+    call.place = this.#runs.length
+    this.#runs.push(call)
   }
 
   /** The call has really ended. */
   ended(call: Watched): void {
-    if (!this.#runs.delete(call)) this.#stuckCount--
+    if (call.place < 0) this.#stuckCount--
+    else this.#leave(call)
   }
 
   /** Aborts what is over its timeout, gives up what ignores that; returns when to look again. */
   look(): number {
     const now = this.#clock.now()
-    for (const run of this.#runs) {
+    for (const run of [...this.#runs]) {
       const over = now - run.startedAt - run.timeoutMs
       if (over < 0) continue
       run.timedOut ??= new RegrowError(
@@ -77,7 +82,7 @@ export class Running {
       )
       abort(run, run.timedOut)
       if (over < patienceMs) continue
-      this.#runs.delete(run)
+      this.#leave(run)
       this.#stuckCount++
       this.#tells.stuck(run)
       run.giveUp({ kind: 'failure', error: run.timedOut })
@@ -90,11 +95,20 @@ export class Running {
   }
 
   abortAll(reason: Error): void {
-    for (const run of this.#runs) abort(run, reason)
+    for (const run of [...this.#runs]) abort(run, reason)
   }
 
   /** The entries of all runs; what a stop gives back. */
   entries() {
-    return [...this.#runs].flatMap(({ entries }) => entries)
+    return this.#runs.flatMap(({ entries }) => entries)
+  }
+
+  #leave(call: Watched): void {
+    const last = this.#runs.pop() as Watched
+    if (last !== call) {
+      last.place = call.place
+      this.#runs[call.place] = last
+    }
+    call.place = -1
   }
 }

@@ -25,9 +25,13 @@ export async function take(
   hints: readonly PoppedHint[],
   { removal, ...options }: TakeOptions & { readonly removal?: SqlQuery | undefined } = {},
 ): Promise<TakenBatch> {
-  const numbered = hints.map((hint) => ({ job: job.name, key: hint.key, take: claims.next() }))
+  const numbered = hints.map(({ key }) => ({ job: job.name, key, take: 0 }))
+  // They start in the order of their hints, but are numbered in that of their keys: a settle that follows the takes comes by the
+  // keys in order, and needs no other way to do so.
+  const inOrder = numbered.toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  for (const each of inOrder) each.take = claims.next()
   try {
-    const both = source && (await takeThenCheck(ledger, claims, source, numbered, removal))
+    const both = source && (await takeThenCheck(ledger, claims, source, inOrder, removal))
     if (both === 'gone') {
       for (const { take } of numbered) claims.forget(take)
       return { taken: [], refused: [], checked: null }
@@ -36,10 +40,10 @@ export async function take(
       const taken = hints.map((hint, i) => takenOf(job, hint, (numbered[i] as Claim).take, nothing))
       return { taken, refused: [], checked: both.checked }
     }
-    const answers = await ledger.take(claims.holder, numbered, options)
+    const answers = new Map((await ledger.take(claims.holder, inOrder, options)).map((each) => [each.key, each]))
     const batch: TakenBatch = { taken: [], refused: [], checked: null }
-    for (const [i, answer] of answers.entries()) {
-      const [hint, { take }] = [hints[i] as PoppedHint, numbered[i] as Claim]
+    for (const [i, hint] of hints.entries()) {
+      const [answer, { take }] = [answers.get(hint.key) as TakeAnswer, numbered[i] as Claim]
       if (answer.verdict === 'taken') batch.taken.push(takenOf(job, hint, take, answer))
       else {
         claims.forget(take)

@@ -209,7 +209,7 @@ export class Worker {
     const { ledger } = this.#ports.store
     const { name } = handler.job
     const taken = { taken: [entry], refused: [], checked: null }
-    const [ready] = await this.#checked(handler, new Map([[hint.key, hint]]), taken)
+    const [ready] = await this.#checked(handler, [hint], taken)
     if (!ready) return
     const begins = await ledger.alone(this.claims.holder, { job: name, key: ready.key, take: ready.take })
     if (!begins || !this.sure()) return giveBack(this.#back, [ready], 1_000)
@@ -221,20 +221,18 @@ export class Worker {
   async #claim(handler: Handler, hints: readonly PoppedHint[], removal: SqlQuery | undefined): Promise<Ready[]> {
     const { source, events } = this.#ports
     const { job } = handler
-    const byKey = new Map<string, PoppedHint>()
-    let foreign = 0
-    for (const hint of hints)
-      if (isCanonical(job.key, hint.key)) byKey.set(hint.key, hint)
-      else foreign++
+    const own = hints.filter(({ key }) => isCanonical(job.key, key))
+    const foreign = hints.length - own.length
     if (foreign > 0) events.emit('hint.dropped', { count: foreign, why: 'foreign', error: null })
-    if (byKey.size === 0) return []
-    const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()], { removal })
-    return this.#checked(handler, byKey, taken)
+    if (own.length === 0) return []
+    const wanted = onceEach(own)
+    const taken = await take({ ...this.#back, source: source(job) }, job, wanted, { removal })
+    return this.#checked(handler, wanted, taken)
   }
 
-  async #checked(handler: Handler, byKey: ReadonlyMap<string, PoppedHint>, batch: TakenBatch): Promise<Ready[]> {
+  async #checked(handler: Handler, hints: readonly PoppedHint[], batch: TakenBatch): Promise<Ready[]> {
     try {
-      return await this.#check(handler, byKey, batch)
+      return await this.#check(handler, hints, batch)
     } catch (error) {
       // Whatever failed, nothing of this batch has started: a claim that stays known would be held for ever (M31).
       await release(this.#back, batch.taken).catch(() => {})
@@ -245,7 +243,7 @@ export class Worker {
   /** What may start of a batch that was taken; the rest is released, cleared, hinted and told. */
   async #check(
     handler: Handler,
-    byKey: ReadonlyMap<string, PoppedHint>,
+    hints: readonly PoppedHint[],
     { taken, refused, checked: known }: TakenBatch,
   ): Promise<Ready[]> {
     const { store, source, begin, random } = this.#ports
@@ -260,7 +258,8 @@ export class Worker {
     if (renewed.length > 0) await store.ledger.clear(job.name, renewed)
     // New work whoever cleared it: a sweep may have been quicker, and must not leave it to the old version's back-off.
     const anew = new Set(renewed.map(({ key }) => key))
-    if (refused.length + stopped.length > 0)
+    if (refused.length + stopped.length > 0) {
+      const byKey = new Map(hints.map((hint) => [hint.key, hint]))
       await this.#refuse(handler, anew, [
         ...refused.filter(({ hint }) => !anew.has(hint.key)),
         ...stopped.map(({ entry, ...why }) => ({
@@ -269,6 +268,7 @@ export class Worker {
           ledgerVersion: null,
         })),
       ])
+    }
     // Last, since nothing after it may fail: these are settled on their own.
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here. Nor with the claim of who
     // we were before: the lease that is sure now may be a new one (S2).
@@ -321,4 +321,10 @@ export class Worker {
   sure(): boolean {
     return !this.#over.signal.aborted && this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
+}
+
+/** Of several hints of one key the last one. Keys that come in order are there once; a table of them all is only made for others. */
+function onceEach(hints: readonly PoppedHint[]): readonly PoppedHint[] {
+  const ordered = hints.every(({ key }, i) => i === 0 || (hints[i - 1] as PoppedHint).key < key)
+  return ordered ? hints : [...new Map(hints.map((hint) => [hint.key, hint])).values()]
 }

@@ -2,6 +2,7 @@
 // Tables that churn have no statistics, or those of another hour: a plan that may flip will flip.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { walking } from '../../src/backends/postgres/prepared.ts'
 import { readJob } from '../../src/job/job.ts'
 import type { SqlDatabase, SqlExecutor } from '../../src/store/executor.ts'
 import type { IntentRow } from '../../src/store/intents.ts'
@@ -324,10 +325,16 @@ test('who names keys is led to them by the keys, also where statistics do not kn
     ).not.toContain('ledger_taken')
 })
 
+/** Looks at the ledger, and the index that each goes by. */
+const looks = (nodes: readonly Node[]) =>
+  nodes
+    .filter((node) => node['Relation Name'] === 'ledger' && node['Node Type'] !== 'ModifyTable')
+    .map((node) => [node['Node Type'], node['Index Name']])
+
 test('takes in a row are found by their numbers, and not by a walk along the keys', async () => {
   const nodes = await plan(() => store.ledger.settle('w1', inARow(100)))
-  const indexes = nodes.flatMap((node) => (node['Relation Name'] === 'ledger' ? (node['Index Name'] ?? []) : []))
-  expect(indexes).toEqual(['ledger_taken'])
+  const indexes = nodes.flatMap((node) => (node['Index Name']?.startsWith('ledger') ? [node['Index Name']] : []))
+  expect(indexes).toEqual(['ledger_taken', 'ledger_taken'])
 })
 
 test.each([
@@ -336,7 +343,8 @@ test.each([
 ])('plans that are kept go by index, also when they were made while %s', async (_name, prepare) => {
   await prepare()
   // The settings of a connection whose statements have names, and what becomes of its plans after some calls.
-  await client.query(`set enable_seqscan = off; set jit = off; set plan_cache_mode = force_generic_plan`)
+  await client.query(walking)
+  await client.query(`set plan_cache_mode = force_generic_plan`)
   const kept = [
     'take',
     'settle',
@@ -357,7 +365,11 @@ test.each([
       const { rows } = await client.query(
         `explain (format json) execute kept(${sent.params.map(() => 'null').join(', ')})`,
       )
-      expectIndexes(flat(rows[0]['QUERY PLAN'][0].Plan), tables, [], name)
+      const nodes = flat(rows[0]['QUERY PLAN'][0].Plan)
+      expectIndexes(nodes, tables, [], name)
+      // M30: rows are come by in the order of the index, which a bitmap would not keep.
+      if (name === 'settle of takes in a row')
+        expect(looks(nodes)).toEqual(Array(2).fill(['Index Scan', 'ledger_taken']))
       await client.query('deallocate kept')
     }
   } finally {

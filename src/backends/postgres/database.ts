@@ -7,7 +7,7 @@ import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { isDirect, type Prepared, prepared } from './prepared.ts'
+import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
@@ -61,7 +61,7 @@ export async function openDatabase(
   for (const each of Object.values(pools)) quieten(each)
   const checks = prepared(pools.checks)
   return {
-    ...statements(prepared(pools.own), { checks, pages: pools.pages }, theirsMax),
+    ...statements(prepared(pools.own, walking), { checks, pages: pools.pages }, theirsMax),
     queue: prepared(pools.queue),
     listen: listener(
       clock,

@@ -12,6 +12,9 @@ import { type PgClient, type PgPool, quieten } from './client.ts'
  */
 const settings = `select set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
 
+/** For statements of regrow's own: rows of a range come in the order of the index (M30: settle-span.sql). */
+export const walking = `${settings}, set_config('enable_bitmapscan', 'off', false)`
+
 /** 26000: no such statement; 42P05: there is one already; 0A000: its result has another shape since a migration. */
 const unprepared = new Set(['26000', '42P05', '0A000'])
 export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState(error) ?? '')
@@ -20,10 +23,10 @@ export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState
 const namesMost = 500
 
 /** Runs statements on connections of a pool of our own. All of them look for keys. */
-export function prepared(pool: Pick<PgPool, 'connect'>): Prepared {
+export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings): Prepared {
   const direct = new WeakMap<PgClient, boolean>()
   const isNamed = async (client: PgClient) => {
-    if (!direct.has(client)) direct.set(client, await isReady(client))
+    if (!direct.has(client)) direct.set(client, await isReady(client, planning))
     return direct.get(client) === true
   }
   return {
@@ -143,9 +146,9 @@ function inOneGo<T>(client: PgClient, work: () => T): T {
 const brokenBy = (error: unknown) => (/^2[23]/.test(sqlState(error) ?? '') ? undefined : (error as Error))
 
 /** True where statements get names, and are planned for that. */
-async function isReady(client: PgClient): Promise<boolean> {
+async function isReady(client: PgClient, planning: string): Promise<boolean> {
   if (!(await isDirect(client))) return false
-  await client.query(settings)
+  await client.query(planning)
   return true
 }
 

@@ -14,19 +14,23 @@ export const numberArray = (numbers: readonly number[]): string => `{${numbers.j
 /** Stands between texts that hold none of it: neither an id nor JSON does. */
 export const divider = '\u001e'
 
-/** Texts as one, for `string_to_array(…, chr(30))`: half of what an array of them costs. Null: one of them holds the divider. */
-export function dividedTexts(texts: readonly string[]): string | null {
-  return texts.some((text) => text.includes(divider)) ? null : texts.join(divider)
-}
-
 /**
- * Texts in the order of `collate "C"` as one, for `string_to_array(…, chr(30))`. Null: one of them is empty, or holds other than plain
- * characters, which JavaScript has in another order.
+ * Texts as one, for `string_to_array(…, chr(30))`: half of what an array of them costs. Null: they are not in order, or one of them is
+ * empty or holds other than plain characters.
  */
 export function orderedTexts(texts: readonly string[]): string | null {
-  if (!texts.every((text) => isPlain.test(text))) return null
-  const isOrdered = texts.every((text, i) => i === 0 || (texts[i - 1] as string) <= text)
-  return (isOrdered ? texts : texts.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))).join(divider)
+  return areOrdered(texts) ? texts.join(divider) : null
 }
+
+/** Each once, in the order of `collate "C"`, of plain characters only: JavaScript has others in another order. */
+export const areOrdered = (texts: readonly string[]): boolean =>
+  areAscending(texts) && texts.every((text) => isPlain.test(text))
+
+/** Texts in the order that JavaScript has. */
+export const inOrder = (texts: readonly string[]): readonly string[] =>
+  areAscending(texts) ? texts : texts.toSorted((a, b) => (a < b ? -1 : 1))
+
+const areAscending = (texts: readonly string[]): boolean =>
+  texts.every((text, i) => i === 0 || (texts[i - 1] as string) < text)
 
 const isPlain = /^[\x20-\x7e]+$/

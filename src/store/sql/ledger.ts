@@ -3,7 +3,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../executor.ts'
 import type { Claim, Ledger, SettleRow, TakeAnswer } from '../ledger.ts'
-import { dividedTexts, numberArray, textArray } from './array-text.ts'
+import { areOrdered, numberArray, orderedTexts, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
 /** After a take of keys that were remembered, so many look first. */
@@ -22,7 +22,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     answer: (sent: T) => { rows: Row[] },
   ): Promise<T | null> => {
     const [first] = claims
-    const keys = dividedTexts(claims.map(({ key }) => key))
+    const keys = orderedTexts(claims.map(({ key }) => key))
     if (!first || looksLeft > 0 || keys === null || !areInARow(claims)) return null
     try {
       const sent = await send({ text: texts().takeNew, values: [holder, first.job, keys, String(first.take)] })
@@ -135,14 +135,22 @@ async function settleDone(db: SqlExecutor, texts: Statements, holder: string, ro
     return takesOf((await db.query(texts.settleDone, [holder, ...arraysOf(rows), isIntents])).rows[0]?.takes)
   // Each take is there once (S3), so that many between the two are all there are.
   const list = high - low + 1 === takes.length ? null : numberArray(takes)
-  const answer = await db.query(texts.settleSpan, [holder, list, low, high, isIntents, takes.length])
+  const answer = await db.query(texts.settleSpan, [holder, list, low, high, isIntents, takes.length, isAscending(rows)])
   const held = answer.rows[0]?.takes
   return held === null ? new Set(takes) : takesOf(held)
 }
 
-/** Of one job, and each take the next one after that before it: as a worker numbers what it popped. */
+/** Of one job, and each take the next one after that before it: as a worker numbers what it popped, in the order of keys. */
 const areInARow = (claims: readonly Claim[]): boolean =>
   claims.every(({ job, take }, i) => job === claims[0]?.job && take === (claims[0]?.take ?? 0) + i)
+
+/** Keys in the order of their takes: who walks along these comes by the keys in order (M30). */
+function isAscending(rows: readonly SettleRow[]): boolean {
+  const byTake = rows.every(({ take }, i) => i === 0 || (rows[i - 1] as SettleRow).take < take)
+    ? rows
+    : rows.toSorted((a, b) => a.take - b.take)
+  return areOrdered(byTake.map(({ key }) => key))
+}
 
 /** Of which nothing is to be written, and that leave the same behind: nothing of regrow's, or their intents. */
 function areSuccesses(rows: readonly SettleRow[]): boolean {

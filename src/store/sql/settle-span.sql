@@ -1,19 +1,26 @@
 -- Settle of successes whose takes follow each other closely, as they do while a worker is busy: as settle-done.sql (S3), with one walk
 -- along an index instead of a probe per key. A take says which key it is of.
 -- $1 holder · $2 takes, an array as text; null: all from $3 to $4 · $3 the lowest of them · $4 the highest · $5 true: keys are the
---   ids of intents, which go, too · $6 how many takes there are
+--   ids of intents, which go, too · $6 how many takes there are · $7 true: keys come in the order of their takes
 -- Returns one row: `takes`, those that were held; null: all of them. Index: ledger_taken from $3 to $4, hence the bound on how far apart they are:
--- a long transaction keeps the entries of claims that are over. Then intents_pkey; locked rows are deleted by where they stand.
--- Rows are locked in key order (M30); by another collation of the same order, or it would be had by a walk along ledger_pkey.
+-- a long transaction keeps the entries of claims that are over. Then intents_pkey.
+-- Rows are taken in key order (M30). Where keys come in the order of their takes, the walk itself does that, as long as it is one: on
+-- connections of regrow's own there are no bitmaps (prepared.ts). Else they are locked first, at a price; by another collation of the same
+-- order, or it would be had by a walk along ledger_pkey.
 with held as materialized (
-  select l.ctid as place from regrow.ledger l
-  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+  select 1 from regrow.ledger l
+  where (not $7::boolean or current_setting('enable_bitmapscan') = 'on')
+    and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
     and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job
   for update
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
+  delete from regrow.ledger l
+  where (select count(*) from held) >= 0
+    and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+    and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
+  returning l.take, l.key
 ),
 finished as (
   delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))

@@ -1009,14 +1009,19 @@ select string_agg(take::text, ',') as takes from done`,
 )
 select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
   settleSpan: `with held as materialized (
-  select l.ctid as place from regrow.ledger l
-  where l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+  select 1 from regrow.ledger l
+  where (not $7::boolean or current_setting('enable_bitmapscan') = 'on')
+    and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
     and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job
   for update
 ),
 done as (
-  delete from regrow.ledger l where l.ctid = any (array(select place from held)) returning l.take, l.key
+  delete from regrow.ledger l
+  where (select count(*) from held) >= 0
+    and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
+    and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
+  returning l.take, l.key
 ),
 finished as (
   delete from regrow.intents n where n.id = any (array(select case when $5::boolean then key::uuid end from done))
@@ -1134,7 +1139,6 @@ taken as (
   select $2::text, i.key, $1::text, $4::text::int8 - 1 + i.place, 'running', env.at
   from unnest(string_to_array($3::text, chr(30))) with ordinality as i(key, place) cross join env
   where env.registered and env.quick = 'off'
-  order by i.key collate "C"
   returning 1
 )
 select count(*)::int as taken from taken`,

@@ -214,8 +214,8 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-new-keys-in-any-order',
     'M30: new keys are written in the order in which they come',
     'src/store/sql/array-text.ts',
-    '(isOrdered ? texts :',
-    '(texts ? texts :',
+    'areAscending(texts) ? texts :',
+    'texts ? texts :',
     pushes,
   ),
   mutant(

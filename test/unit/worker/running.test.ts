@@ -24,6 +24,7 @@ async function world(timeoutMs: number) {
     ...none,
     timeoutMs,
     startedAt: clock.now(),
+    place: -1,
     giveUp: (outcome) => given.push(outcome),
   }
   running.begin(call)

@@ -7,7 +7,7 @@ import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../queue
 import type { PushOptions } from '../../../queue/queue.ts'
 import { type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { isInTransaction } from '../../../store/one-connection.ts'
-import { orderedTexts, textArray } from '../../../store/sql/array-text.ts'
+import { inOrder, orderedTexts, textArray } from '../../../store/sql/array-text.ts'
 import { payloadOf } from './bell.ts'
 import { statements } from './statements.gen.ts'
 
@@ -146,7 +146,7 @@ export class Pushes {
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
     const keys = hints.map(({ key }) => key)
-    const ordered = fresh && this.#expectsNew(job) ? orderedTexts(keys) : null
+    const ordered = fresh && this.#expectsNew(job) ? orderedTexts(inOrder(keys)) : null
     if (ordered !== null) {
       const params = [job, ordered, payloadOf(job, keys)]
       if (await this.#db.query(statements.pushNew, params).catch(unlessThere)) return hints.map(() => 'added')
