@@ -120,9 +120,9 @@ test('the same settle without its order deadlocks: this file can fail', async ()
   const unsorted = statements.settle.replace('order by key collate "C", job', '')
   expect(unsorted).not.toBe(statements.settle)
   const clients = [await stores.client(), await stores.client()] as [pg.Client, pg.Client]
-  const list = keys(400)
+  const list = keys(1_500)
   let deadlocks = 0
-  for (let round = 0; round < 40 && deadlocks === 0; round++) {
+  for (let round = 0; round < 200 && deadlocks === 0; round++) {
     await stores.query('truncate regrow.ledger')
     const won = await granted(eight[0] as Store, 'w0', claims(list))
     const failure = {

@@ -172,6 +172,12 @@ function expectIndexes(
   expect(told, `${name} ${told.join(', ')}`).toEqual([])
 }
 
+/** Looks at the ledger, and the index that each goes by. */
+const looks = (nodes: readonly Node[]) =>
+  nodes
+    .filter((node) => node['Relation Name'] === 'ledger' && node['Node Type'] !== 'ModifyTable')
+    .map((node) => [node['Node Type'], node['Index Name']])
+
 /** Successes of claims that are held, or their statement would fail. */
 const successes = (count: number): SettleRow[] =>
   some(count, 20 * 40).map((n) => ({
@@ -281,6 +287,12 @@ describe.each([
     // The JIT compiler takes 100 ms and more for what runs every second, or for every batch: `jit_above_cost`.
     if (!rare.has(statement)) expect(nodes[0]?.['Total Cost']).toBeLessThan(100_000)
   })
+
+  test('on connections of our own, takes in a row are come by in their order, which is that of their keys (M30)', async () => {
+    await client.query(walking)
+    const nodes = await plan(() => store.ledger.settle('w1', inARow(100))).finally(() => client.query('reset all'))
+    expect(looks(nodes)).toEqual(Array(2).fill(['Index Scan', 'ledger_taken']))
+  })
 })
 
 test.each([
@@ -325,12 +337,6 @@ test('who names keys is led to them by the keys, also where statistics do not kn
     ).not.toContain('ledger_taken')
 })
 
-/** Looks at the ledger, and the index that each goes by. */
-const looks = (nodes: readonly Node[]) =>
-  nodes
-    .filter((node) => node['Relation Name'] === 'ledger' && node['Node Type'] !== 'ModifyTable')
-    .map((node) => [node['Node Type'], node['Index Name']])
-
 test('takes in a row are found by their numbers, and not by a walk along the keys', async () => {
   const nodes = await plan(() => store.ledger.settle('w1', inARow(100)))
   const indexes = nodes.flatMap((node) => (node['Index Name']?.startsWith('ledger') ? [node['Index Name']] : []))
@@ -367,9 +373,6 @@ test.each([
       )
       const nodes = flat(rows[0]['QUERY PLAN'][0].Plan)
       expectIndexes(nodes, tables, [], name)
-      // M30: rows are come by in the order of the index, which a bitmap would not keep.
-      if (name === 'settle of takes in a row')
-        expect(looks(nodes)).toEqual(Array(2).fill(['Index Scan', 'ledger_taken']))
       await client.query('deallocate kept')
     }
   } finally {

@@ -212,11 +212,11 @@ export const ofPostgres: readonly Mutant[] = [
   ),
   mutant(
     'postgres-new-keys-in-any-order',
-    'M30: new keys are written in the order in which they come',
+    'M30: keys that nothing is known of are taken in the order in which they come',
     'src/store/sql/array-text.ts',
-    'areAscending(texts) ? texts :',
-    'texts ? texts :',
-    pushes,
+    'areAscending(texts) && texts.every',
+    'texts.every',
+    race('deadlock'),
   ),
   mutant(
     'postgres-odd-keys-in-one-text',
