@@ -50,15 +50,15 @@ export const ofTheWorker: readonly Mutant[] = [
     changes: [
       {
         file: worker('worker'),
-        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, [...byKey.values()], { removal })',
+        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, wanted, { removal })',
         put: `const early = this.#ports.source(job) as unknown as { early: unknown }
-    early.early = this.#ports.source(job).check([...byKey.keys()])
-    const taken = await take({ ...this.#back, source: null }, job, [...byKey.values()])`,
+    early.early = this.#ports.source(job).check(wanted.map(({ key }) => key))
+    const taken = await take({ ...this.#back, source: null }, job, wanted)`,
       },
       {
         file: worker('check'),
-        find: 'await source.check(keys)',
-        put: 'await ((source as any).early ?? source.check(keys))',
+        find: 'await source.check(keys())',
+        put: 'await ((source as any).early ?? source.check(keys()))',
       },
     ],
     finder: sim,
