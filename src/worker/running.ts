@@ -74,7 +74,8 @@ export class Running {
     const now = this.#clock.now()
     for (const run of [...this.#runs]) {
       const over = now - run.startedAt - run.timeoutMs
-      if (over < 0) continue
+      // One that left meanwhile is nobody's to give up.
+      if (over < 0 || run.place < 0) continue
       run.timedOut ??= new RegrowError(
         'timeout',
         `The run took longer than its timeout of ${readable(run.timeoutMs)}`,
