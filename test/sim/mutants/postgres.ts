@@ -237,9 +237,9 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-plan-by-any-index',
     'a plan that was made while the table was empty leads every pop through all hints',
-    'src/store/sql/migrations/005-queue.sql',
-    '(key, job collate "POSIX")',
-    '(key, job)',
+    'src/store/sql/migrations/007-hint-order.sql',
+    '(octet_length(key), key, job collate "POSIX")',
+    '(job, octet_length(key), key)',
     race('queue-plans'),
   ),
   mutant(
