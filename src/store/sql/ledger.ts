@@ -22,8 +22,9 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     answer: (sent: T) => { rows: Row[] },
   ): Promise<T | null> => {
     const [first] = claims
+    if (!first || looksLeft > 0 || !areInARow(claims)) return null
     const keys = orderedTexts(claims.map(({ key }) => key))
-    if (!first || looksLeft > 0 || keys === null || !areInARow(claims)) return null
+    if (keys === null) return null
     try {
       const sent = await send({ text: texts().takeNew, values: [holder, first.job, keys, String(first.take)] })
       return Number(answer(sent).rows[0]?.taken) === claims.length ? sent : null

@@ -80,8 +80,8 @@ export const ofTheStatements: readonly Mutant[] = [
     'takes-with-gaps-told-in-short',
     'S3: takes that do not follow each other are told by the first one',
     'src/store/sql/ledger.ts',
-    '|| !areInARow(claims)',
-    '|| claims.length === 0',
+    '|| !areInARow(claims)) return null',
+    ') return null',
     race('settle'),
   ),
   mutant(

@@ -5,9 +5,9 @@ import type { PoppedHint } from '../../../queue/hint.ts'
 import type { PopRequest } from '../../../queue/queue.ts'
 
 /**
- * How often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. A look takes a
- * two-thousandth of the time, and so is none of a hundred pops that follow each other; one that is slow comes all the same, while a
- * two-hundredth is enough for it.
+ * How often a lane is looked at from its beginning: a push that committed late stands behind where pops have been. Such looks take a
+ * two-thousandth of the time, so that among many pops they are rare. Whoever committed late waits ten seconds at most; where a look is
+ * so slow that this would be more than a two-hundredth of the time, half a minute.
  */
 const wholeEveryMs = (tookMs: number) =>
   Math.max(2_000, Math.min(10_000, tookMs * 2_000), Math.min(30_000, tookMs * 200))
