@@ -222,4 +222,7 @@ export const migrations: readonly { version: number; name: string; statements: r
     `create index if not exists intents_of_job on regrow.intents (job, id) where job is not null`,
     `drop index if exists regrow.intents_job`,
   ] },
+  { version: 9, name: '009-repairs', statements: [
+
+  ] },
 ]
