@@ -34,6 +34,8 @@ export interface Options {
   /** Rows whose names begin so; empty: all. */
   readonly only: string
   readonly pairs: number
+  /** Another checkout of regrow to compare with, in place of the peers; empty: none. */
+  readonly against: string
 }
 
 /** `pairs`: how many by default. */
@@ -42,12 +44,15 @@ export function optionsOf(args: readonly string[], pairs: { whole: number; quick
   const quick = args.includes('--quick')
   if (args.includes('--write') && args.includes('--only'))
     throw new Error('--write replaces the whole section of bench/RESULTS.md: leave --only out.')
+  if (args.includes('--write') && args.includes('--against'))
+    throw new Error('--write keeps a comparison with the peers: leave --against out.')
   return {
     quick,
     json: args.includes('--json'),
     write: args.includes('--write'),
     only: value('--only') ?? '',
     pairs: Number(value('--pairs') ?? (quick ? pairs.quick : pairs.whole)),
+    against: value('--against') ?? '',
   }
 }
 
@@ -56,10 +61,10 @@ export const chosen = (scenes: readonly Scene[], { only }: Options): Scene[] =>
   scenes.map((scene) => scene.filter(({ id }) => id.startsWith(only))).filter((scene) => scene.length > 0)
 
 /** One measure on servers that hold nothing else. */
-export async function once<Answer = Figures>(ground: Ground, side: Side, task: Task): Promise<Answer> {
+export async function once<Answer = Figures>(ground: Ground, side: Side, task: Task, here?: URL): Promise<Answer> {
   const places = await ground.ready(side, task)
   ground.busyMax = Math.max(ground.busyMax, await quiet(ground.quietMs))
-  return measure<Answer>(ground.node, side, { ...task, ...places })
+  return measure<Answer>(ground.node, side, { ...task, ...places }, here)
 }
 
 /** Pair by pair; every other one the other way round, so that neither side always has the warmer servers. */

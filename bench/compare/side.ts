@@ -21,10 +21,18 @@ export const sideOf = (peer: string) => peer.split(',')[0] as Side
 /** Longer than the slowest measure on a slow machine. */
 const patienceMs = 240_000
 
-/** Answers the figures, or rejects with what the process wrote to stderr. */
-export function measure<Answer = Figures>(node: string, side: Side, task: Task & Places): Promise<Answer> {
+/**
+ * Answers the figures, or rejects with what the process wrote to stderr. `here` is the checkout's `bench/compare/` whose program
+ * runs; defaults to this one.
+ */
+export function measure<Answer = Figures>(
+  node: string,
+  side: Side,
+  task: Task & Places,
+  here: URL = new URL('.', import.meta.url),
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const child = spawn(node, [fileURLToPath(new URL(programs[side], import.meta.url)), JSON.stringify(task)], {
+    const child = spawn(node, [fileURLToPath(new URL(programs[side], here)), JSON.stringify(task)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_ENV: 'development', NODE_NO_WARNINGS: '1' },
     })

@@ -3,6 +3,7 @@
 // the chart, `--only postgres.drain` some rows, `--pairs 5` more pairs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { findNode, startPostgres } from '../../scripts/services/index.mjs'
+import { against } from '../compare/against.ts'
 import { type Pair, rowOf } from '../compare/figures.ts'
 import { withSection } from '../compare/page.ts'
 import { peers } from '../compare/peers.ts'
@@ -39,7 +40,7 @@ const chartFile = new URL('../postgres-bloat.svg', import.meta.url)
 export async function postgresBench(args: readonly string[]): Promise<number> {
   const options = optionsOf(args, { whole: 3, quick: 1 })
   const say = (line: string) => console.error(line)
-  const fetched = await peers(say, ['pg-boss', 'graphile-worker', 'pg'])
+  const fetched = options.against ? {} : await peers(say, ['pg-boss', 'graphile-worker', 'pg'])
   const wanted = chosen(scenes(options.quick), options)
   const postgres = await startPostgres({ settings: postgresSettings })
   const ground: Ground = {
@@ -53,6 +54,7 @@ export async function postgresBench(args: readonly string[]): Promise<number> {
     busyMax: 0,
   }
   try {
+    if (options.against) return await against(ground, wanted.flat(), options)
     const limits = await once(ground, 'limits', { measure: 'limits', jobs: options.quick ? 50_000 : 200_000 })
     const measured = new Map<RowSpec, Pair[]>()
     for (const scene of wanted) await compare(ground, scene, options.pairs, measured)

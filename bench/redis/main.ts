@@ -3,6 +3,7 @@
 // some rows, `--pairs 5` more pairs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { findNode, startPostgres, startRedis } from '../../scripts/services/index.mjs'
+import { against } from '../compare/against.ts'
 import { type Pair, rowOf } from '../compare/figures.ts'
 import { withSection } from '../compare/page.ts'
 import { peers } from '../compare/peers.ts'
@@ -36,7 +37,7 @@ const resultsFile = new URL('../RESULTS.md', import.meta.url)
 export async function redisBench(args: readonly string[]): Promise<number> {
   const options = optionsOf(args, { whole: 3, quick: 3 })
   const say = (line: string) => console.error(line)
-  const fetched = await peers(say, ['bullmq', 'ioredis', 'pg'])
+  const fetched = options.against ? {} : await peers(say, ['bullmq', 'ioredis', 'pg'])
   const wanted = chosen(scenes(options.quick), options)
   const redis = await startRedis()
   const postgres = await startPostgres({ settings: postgresSettings })
@@ -51,6 +52,7 @@ export async function redisBench(args: readonly string[]): Promise<number> {
     busyMax: 0,
   }
   try {
+    if (options.against) return await against(ground, wanted.flat(), options)
     const limits = await once(ground, 'limits', { measure: 'limits', jobs: options.quick ? 50_000 : 200_000 })
     const measured = new Map<RowSpec, Pair[]>()
     for (const scene of wanted) await compare(ground, scene, options.pairs, measured)
