@@ -1,5 +1,6 @@
 // `--against ../older`: the measures of this checkout and those of another one, in turn on the same servers, to see what a change
 // of the core costs. Both run the measuring programs of their own checkout, so both must know the row's task.
+import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { median, shown } from './figures.ts'
 import type { RowSpec } from './row.ts'
@@ -16,6 +17,8 @@ export function gain({ better }: Pick<RowSpec, 'better'>, mine: number, theirs: 
 /** Prints a line for each row, and answers the exit code: 1 when the median of a row is more than 3 % worse. */
 export async function against(ground: Ground, specs: readonly RowSpec[], options: Options): Promise<number> {
   const other = new URL('bench/compare/', pathToFileURL(`${options.against}/`))
+  if (!existsSync(new URL('../../dist/index.js', other)))
+    throw new Error(`${options.against} is no checkout of regrow that is built: run npm ci and npm run build in it.`)
   const slower: string[] = []
   for (const spec of specs) {
     const gains: number[] = []
