@@ -1,20 +1,11 @@
-// Cron text, read strictly. In: five fields, six with seconds first, or a nickname; out: the next local time that fits,
-// in a calendar without zones. croner searches that calendar, on UTC and nothing else; what a clock shift does to a
-// local time is zone.ts and pattern.ts (docs/decisions/0037).
+// Cron text, read strictly. In: five fields, six with seconds first, or a nickname; out: its calendar without zones
+// (calendar.ts). What a clock shift does to a local time is zone.ts and pattern.ts (docs/decisions/0037).
 
-import { Cron } from 'croner'
 import { RegrowError } from '../base/errors.ts'
+import { type Calendar, calendarOf, type Day } from './calendar.ts'
 
 /** Longest cron text. */
 export const CRON_TEXT_MAX = 256
-
-/** What a cron text says of local times. */
-export interface Calendar {
-  /** Every hour of the day is in it: it means "each hour that passes", not "these hours of the clock". */
-  readonly everyHour: boolean
-  /** The first local time after `localMs` that fits; null: none until the year 3000. */
-  next(localMs: number): number | null
-}
 
 interface Field {
   readonly name: string
@@ -25,17 +16,12 @@ interface Field {
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+const SECOND: Field = { name: 'second', least: 0, most: 59 }
+const MINUTE: Field = { name: 'minute', least: 0, most: 59 }
 const HOUR: Field = { name: 'hour', least: 0, most: 23 }
 const DAY: Field = { name: 'day of month', least: 1, most: 31 }
+const MONTH: Field = { name: 'month', least: 1, most: 12, words: MONTHS }
 const WEEKDAY: Field = { name: 'day of week', least: 0, most: 7, words: DAYS }
-const FIELDS: readonly Field[] = [
-  { name: 'second', least: 0, most: 59 },
-  { name: 'minute', least: 0, most: 59 },
-  HOUR,
-  DAY,
-  { name: 'month', least: 1, most: 12, words: MONTHS },
-  WEEKDAY,
-]
 
 const NICKNAMES: Record<string, string> = {
   '@yearly': '0 0 1 1 *',
@@ -47,7 +33,7 @@ const NICKNAMES: Record<string, string> = {
   '@hourly': '0 * * * *',
 }
 
-// Ten thousand schedules share a few texts, and croner's tables of one take 160 KB for a moment.
+// Ten thousand schedules share a few texts.
 const READ_KEPT = 500
 const read = new Map<string, Calendar>()
 
@@ -55,36 +41,36 @@ const read = new Map<string, Calendar>()
 export function calendar(text: string): Calendar {
   const known = read.get(text)
   if (known) return known
-  const made = calendarOf(text)
+  const made = readText(text)
   if (read.size >= READ_KEPT) read.clear()
   read.set(text, made)
   return made
 }
 
-function calendarOf(text: string): Calendar {
+function readText(text: string): Calendar {
   if (typeof text !== 'string' || text.length > CRON_TEXT_MAX)
     throw bad(
       `cron is ${typeof text === 'string' ? `${text.length} characters long` : `a ${typeof text}`}`,
       `Write a text of at most ${CRON_TEXT_MAX} characters, such as '0 3 * * *'.`,
     )
-  const fields = fieldsOf(text)
-  const plain = fields.map((given, i) => plainField(text, FIELDS[i] as Field, given))
-  const everyHour = hoursOf(plain[2] as string) === 24
-  let cron: Cron
-  try {
-    cron = new Cron(plain.join(' '), { mode: '6-part', utcOffset: 0, paused: true })
-  } catch (error) {
-    throw new RegrowError('bad_schedule', `cron ${JSON.stringify(text)} cannot be read`, FORM, error)
-  }
-  // croner ends a search after 400 years, the length of the calendar's cycle: a few milliseconds.
-  const next = (localMs: number): number | null => cron.nextRun(new Date(localMs))?.getTime() ?? null
-  if (next(0) === null)
+  const [second, minute, hour, day, month, weekday] = fieldsOf(text) as SixTexts
+  const numbers = (field: Field, given: string) => numbersOf(field, given, wrongIn(text, field, given))
+  const made = calendarOf({
+    seconds: numbers(SECOND, second),
+    minutes: numbers(MINUTE, minute),
+    hours: numbers(HOUR, hour),
+    months: numbers(MONTH, month),
+    isDay: dayRule(text, day, weekday),
+  })
+  if (made.next(0) === null)
     throw bad(
       `cron ${JSON.stringify(text)} never fires: no year has such a day`,
       'Look at day of month and month: 30 February and 31 April do not exist. The last day of a month is L.',
     )
-  return { everyHour, next }
+  return made
 }
+
+type SixTexts = [second: string, minute: string, hour: string, day: string, month: string, weekday: string]
 
 const FORM =
   "Write five fields (minute hour day-of-month month day-of-week), six with seconds first, or '@daily' and the like: '0 3 * * *' is 03:00 each day."
@@ -111,37 +97,77 @@ function fieldsOf(text: string): string[] {
   return fields
 }
 
-/** A field in numbers only. croner reads more loosely (`5*` is 5 to it), so nothing reaches it that is not read here. */
-function plainField(text: string, field: Field, given: string): string {
-  const wrong = (hint: string): RegrowError =>
-    bad(`cron ${JSON.stringify(text)}: the ${field.name} field says ${JSON.stringify(given)}`, hint)
-  if (field === DAY && /^lw$/i.test(given)) return 'LW'
-  return given
-    .split(',')
-    .map((item) => plainItem(field, item, wrong))
-    .join(',')
-}
-
 type Wrong = (hint: string) => RegrowError
 
-function plainItem(field: Field, item: string, wrong: Wrong): string {
-  if (field === DAY && /^l$/i.test(item)) return 'L'
-  const nearestWeekday = field === DAY ? /^(\d{1,2})w$/i.exec(item) : null
-  if (nearestWeekday) return `${numberOf(field, nearestWeekday[1] as string, wrong)}W`
-  const nth = field === WEEKDAY ? /^([a-z]{3}|\d)(#[1-5]|l)$/i.exec(item) : null
-  if (nth) return `${numberOf(field, nth[1] as string, wrong) % 7}${(nth[2] as string).toUpperCase()}`
+const wrongIn =
+  (text: string, field: Field, given: string): Wrong =>
+  (hint) =>
+    bad(`cron ${JSON.stringify(text)}: the ${field.name} field says ${JSON.stringify(given)}`, hint)
 
+type DayQuestion = (day: Day) => boolean
+
+/** With both day fields restricted either is enough, as cron has always done. */
+function dayRule(text: string, day: string, weekday: string): DayQuestion {
+  const byDate = anyItem(day, dateItem, wrongIn(text, DAY, day))
+  const byWeekday = anyItem(weekday, weekdayItem, wrongIn(text, WEEKDAY, weekday))
+  const free = [day, weekday].some((field) => field === '*' || field === '?')
+  return free ? (each) => byDate(each) && byWeekday(each) : (each) => byDate(each) || byWeekday(each)
+}
+
+function anyItem(given: string, read: (item: string, wrong: Wrong) => DayQuestion, wrong: Wrong): DayQuestion {
+  const items = given.split(',').map((item) => read(item, wrong))
+  return (day) => items.some((fits) => fits(day))
+}
+
+function dateItem(item: string, wrong: Wrong): DayQuestion {
+  if (/^l$/i.test(item)) return ({ date, monthLength }) => date === monthLength
+  if (/^lw$/i.test(item)) return (day) => day.date === nearestWeekday(day.monthLength, day)
+  const [, near] = /^(\d{1,2})w$/i.exec(item) ?? []
+  if (near !== undefined) {
+    const wanted = numberOf(DAY, near, wrong)
+    return (day) => wanted <= day.monthLength && day.date === nearestWeekday(wanted, day)
+  }
+  const dates = numbersOfItem(DAY, item, wrong)
+  return ({ date }) => dates.includes(date)
+}
+
+/** The date of the weekday (Monday to Friday) nearest to a date, within the month that `of` is a day of. */
+function nearestWeekday(date: number, of: Day): number {
+  const weekday = (((of.weekday + date - of.date) % 7) + 7) % 7
+  if (weekday === 6) return date === 1 ? date + 2 : date - 1
+  if (weekday === 0) return date === of.monthLength ? date - 2 : date + 1
+  return date
+}
+
+function weekdayItem(item: string, wrong: Wrong): DayQuestion {
+  const [, name, which] = /^([a-z]{3}|\d)(#[1-5]|l)$/i.exec(item) ?? []
+  if (name !== undefined && which !== undefined) {
+    const wanted = numberOf(WEEKDAY, name, wrong) % 7
+    if (!which.startsWith('#')) return ({ date, weekday, monthLength }) => weekday === wanted && date + 7 > monthLength
+    return ({ date, weekday }) => weekday === wanted && Math.ceil(date / 7) === Number(which.slice(1))
+  }
+  const weekdays = numbersOfItem(WEEKDAY, item, wrong).map((number) => number % 7)
+  return ({ weekday }) => weekdays.includes(weekday)
+}
+
+/** The numbers of a field, each once, in order. */
+function numbersOf(field: Field, given: string, wrong: Wrong): number[] {
+  const all = given.split(',').flatMap((item) => numbersOfItem(field, item, wrong))
+  return [...new Set(all)].sort((a, b) => a - b)
+}
+
+function numbersOfItem(field: Field, item: string, wrong: Wrong): number[] {
   const match = /^(\*|\?|[a-z]+|\d+)(?:-([a-z]+|\d+))?(?:\/(\d+))?$/i.exec(item)
   if (!match || ((match[1] === '*' || match[1] === '?') && match[2] !== undefined)) throw wrong(allowed(field))
-  const [, first, last, step] = match as unknown as [string, string, string?, string?]
-  if (first === '?' && (step !== undefined || (field !== DAY && field !== WEEKDAY))) throw wrong(allowed(field))
-  const stepText = step === undefined ? '' : `/${stepOf(field, step, wrong)}`
-  if (first === '*' || first === '?') return `*${stepText}`
+  const [, first, last, stepText] = match as unknown as [string, string, string?, string?]
+  if (first === '?' && (stepText !== undefined || (field !== DAY && field !== WEEKDAY))) throw wrong(allowed(field))
+  const step = stepText === undefined ? 1 : stepOf(field, stepText, wrong)
+  if (first === '*' || first === '?') return span(field.least, field === WEEKDAY ? 6 : field.most, step)
 
   const low = numberOf(field, first, wrong)
   if (last === undefined) {
-    if (step !== undefined) throw wrong(`A step needs a range: write ${first}-${field.most}/${step}.`)
-    return String(field === WEEKDAY ? low % 7 : low)
+    if (stepText !== undefined) throw wrong(`A step needs a range: write ${first}-${field.most}/${stepText}.`)
+    return [low]
   }
   // A week may end with Sunday (FRI-SUN), and begins with it otherwise.
   const end = numberOf(field, last, wrong)
@@ -150,7 +176,13 @@ function plainItem(field: Field, item: string, wrong: Wrong): string {
     throw wrong(
       `A range goes upwards. Write it as two: ${first}-${field === WEEKDAY ? 6 : field.most},${field.least}-${last}.`,
     )
-  return `${low}-${high}${stepText}`
+  return span(low, high, step)
+}
+
+function span(low: number, high: number, step: number): number[] {
+  const numbers: number[] = []
+  for (let each = low; each <= high; each += step) numbers.push(each)
+  return numbers
 }
 
 function numberOf(field: Field, text: string, wrong: Wrong): number {
@@ -178,15 +210,4 @@ function allowed(field: Field): string {
         ? ', MON#2 (the second Monday), FRIL (the last Friday)'
         : ''
   return `Expected ${field.least} to ${field.most}${words}, *, ranges (a-b), steps (*/n, a-b/n) and lists of these${also}.`
-}
-
-/** How many hours a field in numbers names. */
-function hoursOf(field: string): number {
-  const hours = new Set<number>()
-  for (const item of field.split(',')) {
-    const [range, step] = item.split('/') as [string, string?]
-    const [low, high] = range === '*' ? [HOUR.least, HOUR.most] : range.split('-').map(Number)
-    for (let hour = low as number; hour <= (high ?? (low as number)); hour += Number(step ?? 1)) hours.add(hour)
-  }
-  return hours.size
 }

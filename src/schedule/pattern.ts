@@ -3,7 +3,8 @@
 // where the pattern has every hour, each hour that passes counts (docs/decisions/0037).
 
 import { RegrowError } from '../base/errors.ts'
-import { type Calendar, calendar } from './cron.ts'
+import type { Calendar } from './calendar.ts'
+import { calendar } from './cron.ts'
 import { type Zone, zone } from './zone.ts'
 
 const DAY_MS = 86_400_000
@@ -91,7 +92,7 @@ interface Endless {
 
 function within(endless: Endless, startAtMs: number | null, endAtMs: number | null): Pattern {
   const lowMs = startAtMs === null ? FIRST_MS : startAtMs - 1
-  const highMs = endAtMs ?? LAST_MS
+  const highMs = endAtMs ?? LAST_MS - 1
   const next = (afterMs: number): number | null => {
     const found = endless.next(Math.max(afterMs, lowMs))
     return found === null || found > highMs ? null : found

@@ -40,7 +40,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@redis/client': ['backends/redis'],
   '@clack/prompts': ['cli'],
   citty: ['cli'],
-  croner: ['schedule'],
   jiti: ['cli'],
   picocolors: ['cli'],
 }
