@@ -1,14 +1,18 @@
 // Durations as people write them: '250ms', '30s', '5m', '2h', '1d', or a number of milliseconds.
 import { RegrowError } from './errors.ts'
 
-/** Milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`. */
+/** Milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`. More than 36,500 days is cut to that. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
 
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of a duration; throws a `RegrowError` that says what a duration looks like. */
+/** A hundred years. A longer duration is cut to this: it comes from a hostile header or a typing error, and Postgres may refuse it. */
+export const durationMaxMs = 36_500 * 86_400_000
+
+/** Milliseconds of a duration, at most `durationMaxMs`; throws a `RegrowError` that says what a duration looks like. */
 export function milliseconds(duration: Duration | string, what = 'a duration'): number {
-  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return duration
+  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0)
+    return Math.min(duration, durationMaxMs)
   const match = typeof duration === 'string' ? /^(\d{1,12}(?:\.\d{1,6})?)\s?(ms|s|m|h|d)$/.exec(duration) : null
   if (!match)
     throw new RegrowError(
@@ -16,7 +20,7 @@ export function milliseconds(duration: Duration | string, what = 'a duration'): 
       `${what} is ${JSON.stringify(duration) ?? String(duration)}`,
       `Write milliseconds as a number, or a number with a unit: '250ms', '30s', '5m', '2h', '1d'.`,
     )
-  return Number(match[1]) * (unitMs[match[2] as string] as number)
+  return Math.min(Number(match[1]) * (unitMs[match[2] as string] as number), durationMaxMs)
 }
 
 /** A duration in few characters, for people: `1.4s`, `3m 20s`, `2h 5m`. */

@@ -72,8 +72,12 @@ export const idInUse = (job: string, id: string, usedBy: string): RegrowError =>
     `Nothing was stored under it for "${job}". An id names one piece of work: give another one, or none.`,
   )
 
+/** The years 1 and 9999. What lies outside is cut to these: a Date reaches further back than Postgres does. */
+const instants = { first: Date.parse('0001-01-01T00:00Z'), last: Date.parse('9999-01-01T00:00Z') }
+
 function instant(at: Date): number {
-  if (at instanceof Date && !Number.isNaN(at.getTime())) return at.getTime()
+  if (at instanceof Date && !Number.isNaN(at.getTime()))
+    return Math.min(Math.max(at.getTime(), instants.first), instants.last)
   throw new RegrowError('bad_options', `\`at\` is ${String(at)}`, 'Give a Date.')
 }
 

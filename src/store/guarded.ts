@@ -106,5 +106,11 @@ const isInTheWay = (error: unknown) => isDeadlock(error) || sqlState(error) === 
 /** Data errors (cast, division by zero), broken constraints, and a statement cancelled over its time limit. */
 const isKeysFault = (error: unknown) => /^(22|23)|^57014$/.test(sqlState(error) ?? '')
 
+/**
+ * True when the store refuses what a row holds: a value out of range, a constraint, a limit of the server, a trigger that raises.
+ * Another row may pass, and another try of this one would not.
+ */
+export const isRefused = (error: unknown): boolean => /^(22|23|54|P0)/.test(sqlState(error) ?? '')
+
 /** True when the store is away or unwell and the same call may succeed later; a mistake in it would only repeat. */
-export const isPassing = (error: unknown): boolean => !/^(22|23|42|XX)/.test(sqlState(error) ?? '')
+export const isPassing = (error: unknown): boolean => !isRefused(error) && !/^(42|XX)/.test(sqlState(error) ?? '')

@@ -26,6 +26,7 @@ import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
 import { settle } from './settle.ts'
+import { settleApart } from './settle-apart.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
 import { type TakenBatch, take } from './take.ts'
@@ -306,12 +307,17 @@ export class Worker {
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { clock, store, random, source } = this.#ports
+    const { clock, store, random, source, events } = this.#ports
     // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
     const { holder } = this.claims
     const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
-    const results = await retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
-      settle(store.ledger, this.claims, source, batch),
+    const results = await settleApart(
+      batch,
+      (part) =>
+        retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
+          settle(store.ledger, this.claims, source, part),
+        ),
+      (error) => events.emit('loop.failed', { loop: 'settle', error }),
     )
     await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results

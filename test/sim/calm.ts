@@ -15,6 +15,8 @@ const patienceMs = 300_000
 const deadlineMs = 31_000
 /** What was on its way when its sender died has arrived after so long, where nothing is late. */
 const arrivedMs = 10
+/** What is to run again after this waits for years. */
+const farMs = beginningMs + 50 * 365 * 86_400_000
 /** A turn that gives no sign is anybody's after so long. */
 const turnMs = 30_000
 
@@ -129,6 +131,7 @@ export class Calm {
     const { db, oracle } = this.#world
     const part = partOf.get(job) as Part
     const kept = db.ledger.get(id)
+    if (deed === 'far') return kept?.state === 'retrying' && kept.failures === 0 && (kept.retryAt ?? 0) > farMs
     if (!finishing.includes(deed)) return kept?.state === 'quarantined'
     // A row that only remembers a crash is for the audit: its claim came late, for one that was dead already.
     if (kept && (kept.holder !== null || kept.state === 'quarantined')) return false

@@ -25,8 +25,15 @@ export type Deed =
   | 'gives up'
   /** Waits for its signal, then throws. */
   | 'hangs'
+  /** Asks to be run again later than Postgres can count: a hostile Retry-After. */
+  | 'far'
+  /** Throws what the store refuses to hold. */
+  | 'refused'
 
-/** Deeds after which a row is done in the end; the others end in quarantine. */
+/** A text that no row of the ledger may hold, as if somebody had put a constraint on it. */
+export const refusedText = 'the store refuses this'
+
+/** Deeds after which a row is done in the end; the others end in quarantine, but for 'far', which waits. */
 export const finishing: readonly Deed[] = ['ok', 'slow', 'deaf', 'fails twice', 'again']
 
 export interface Part {
@@ -70,7 +77,7 @@ export const ship: Part = {
   key: 'text',
   versioned: true,
   timeout: '2m',
-  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'crash', 'stays', 'gives up'],
+  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'crash', 'stays', 'gives up', 'far', 'refused'],
   keys: [key('007', '007', true), key('ключ "1"', 'ключ "1"', true), ...numbered('o', 12)],
   sql: { text: `select id, row ->> 'generation' as version from orders where row ->> 'state' = 'pending'`, values: [] },
 }
@@ -82,7 +89,7 @@ export const render: Part = {
   key: 'bigint',
   many: true,
   timeout: '2m',
-  deeds: ['ok', 'slow', 'fails twice', 'poison'],
+  deeds: ['ok', 'slow', 'fails twice', 'poison', 'refused'],
   keys: [9_007_199_254_740_993n, -5n, ...Array.from({ length: 10 }, (_, i) => BigInt(i))].map((value) =>
     key(value, String(value), value > 9n),
   ),
@@ -96,7 +103,7 @@ export const mail: Part = {
   key: 'uuid',
   input: true,
   timeout: '2m',
-  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'gives up'],
+  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'gives up', 'far', 'refused'],
   keys: [],
   sql: { text: '', values: [] },
 }

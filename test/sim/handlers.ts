@@ -1,7 +1,7 @@
 // What the handlers of the simulated application do: each key as its row says, told to the oracle from start to end.
 import type { Context, Handler, ManyContext } from '../../src/job/handler.ts'
 import type { KeyCodec } from '../../src/job/key.ts'
-import type { Deed, Part } from './cast.ts'
+import { type Deed, type Part, refusedText } from './cast.ts'
 import type { Oracle } from './oracle.ts'
 import type { SimProcess } from './sim-process.ts'
 import type { AppTx } from './store/database.ts'
@@ -32,7 +32,7 @@ interface Acting {
   readonly signal: AbortSignal
   readonly tx: Context<AppTx>['tx']
   readonly fail: (key: string, error: Error) => void
-  readonly again: (key: string) => void
+  readonly again: (key: string, inMs: number) => void
   readonly quarantine: (key: string) => void
 }
 
@@ -45,7 +45,7 @@ export function handlerOf(stage: Stage, process: SimProcess, part: Part, codec: 
         signal: ctx.signal,
         tx: ctx.tx.bind(ctx),
         fail: (key, error) => ctx.fail(of.get(key), error),
-        again: (key) => ctx.again(of.get(key), { in: '1s' }),
+        again: (key, inMs) => ctx.again(of.get(key), { in: inMs }),
         quarantine: (key) => ctx.quarantine(of.get(key), 'it gives up'),
       })
     }) as Handler['run']
@@ -57,7 +57,7 @@ export function handlerOf(stage: Stage, process: SimProcess, part: Part, codec: 
       fail: (_, error) => {
         throw error
       },
-      again: () => ctx.again({ in: '1s' }),
+      again: (_, inMs) => ctx.again({ in: inMs }),
       quarantine: () => ctx.quarantine('it gives up'),
     })
   }) as Handler['run']
@@ -138,7 +138,13 @@ async function begin(stage: Stage, process: SimProcess, part: Part, key: string,
       return false
     case 'again':
       if (tries > 1) return true
-      ctx.again(key)
+      ctx.again(key, 1_000)
+      return false
+    case 'far':
+      ctx.again(key, 1e300)
+      return false
+    case 'refused':
+      ctx.fail(key, new Error(refusedText))
       return false
     case 'gives up':
       ctx.quarantine(key)

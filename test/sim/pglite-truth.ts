@@ -4,7 +4,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { pglite } from '../../src/backends/pglite/index.ts'
 import { keyCodec } from '../../src/job/key.ts'
 import type { Store } from '../../src/store/store.ts'
-import { cast } from './cast.ts'
+import { cast, refusedText } from './cast.ts'
 import type { Kernel } from './kernel.ts'
 import { beginningMs } from './sim-process.ts'
 import { acted } from './store/app-tx.ts'
@@ -89,6 +89,7 @@ export async function openPglite(): Promise<PGlite> {
     create or replace function regrow.clock() returns timestamptz language sql volatile as $$
       select to_timestamp(current_setting('sim.now')::float8 / 1000)
     $$;
+    alter table regrow.ledger add constraint of_a_person check (error not like '%${refusedText}%');
     ${appTables
       .map(({ table, columns }) => {
         const keys = columns.map(({ name, type }) => `${name} ${sqlTypes[type]}`).join(', ')

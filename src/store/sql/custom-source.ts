@@ -1,9 +1,16 @@
 // A source of the user's own ({ page, isPending }): its answers are joined with the ledger here instead of in SQL.
+import { durationMaxMs } from '../../base/duration.ts'
 import type { Job } from '../../job/job.ts'
 import type { CustomPending, PendingRow } from '../../job/pending.ts'
 import type { SqlDatabase } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
 import type { PageRow, PendingKey, Source } from '../source.ts'
+
+/** A date that is none means now: a wait that is no number would stop the queue. */
+const waitOf = (runAt: Date, nowMs: number) => Math.min(Math.max(0, runAt.getTime() - nowMs) || 0, durationMaxMs)
+
+/** A version that the ledger can hold: without NUL and halves of surrogate pairs, which Postgres refuses. */
+const storableVersion = (version: string) => String(version).replaceAll('\0', '').toWellFormed()
 
 export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: CustomPending<never>): Source {
   let versioned = false
@@ -13,8 +20,8 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
       versioned ||= version != null
       return {
         key: job.key.encode(key),
-        version: version ?? null,
-        waitMs: runAt ? Math.max(0, runAt.getTime() - nowMs) : 0,
+        version: version == null ? null : storableVersion(version),
+        waitMs: runAt ? waitOf(runAt, nowMs) : 0,
         input: null,
       }
     })

@@ -124,6 +124,22 @@ export const ofTheWorker: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'settle-not-apart',
+    'M36: an outcome that the store refuses discards those of its neighbours, and its own, for ever',
+    worker('settle-apart'),
+    'await bisect(batch, send, isRefused)',
+    'await bisect(batch, send, () => false)',
+    sim,
+  ),
+  mutant(
+    'delay-not-bounded',
+    'a delay that Postgres cannot count is sent to it, and costs its key an attempt',
+    'src/base/duration.ts',
+    'return Math.min(duration, durationMaxMs)',
+    'return duration',
+    sim,
+  ),
+  mutant(
     'no-give-back',
     'M31: the beat gives back no claim whose reply was lost',
     worker('claims'),

@@ -1,5 +1,6 @@
 // The ledger of the model: each verb as its .sql file says it.
 import type { Claim, Ledger, SettleRow, TakeAnswer } from '../../../src/store/ledger.ts'
+import { refusedText } from '../cast.ts'
 import { sessionOf } from './app-tx.ts'
 import { removeIntent } from './intents.ts'
 import { byKey, uuidOf } from './order.ts'
@@ -184,6 +185,7 @@ function* recordSlot(
 
 function settled(row: LedgerRow, outcome: SettleRow, at: number): LedgerRow {
   const { version, failures, crashes, retryMs, error, together = null } = outcome
+  if (error?.includes(refusedText)) throw sqlError('23514', 'new row for relation "ledger" violates check constraint')
   return {
     ...row,
     holder: null,

@@ -1,5 +1,6 @@
 // Times as Postgres keeps them: whole microseconds. Here they are epoch milliseconds with three decimals, and every sum is
 // rounded as the server rounds it, so that answers are alike to the last digit.
+import { sqlError } from './sql-error.ts'
 
 /** Rounds halves to the even neighbour, as the server's rint does. */
 function even(value: number): number {
@@ -8,7 +9,11 @@ function even(value: number): number {
 }
 
 /** Microseconds of an interval that is given in ms: `make_interval(secs => ms / 1000)`. */
-const interval = (ms: number) => even((ms / 1_000) * 1_000_000)
+function interval(ms: number): number {
+  const micros = even((ms / 1_000) * 1_000_000)
+  if (Math.abs(micros) < 2 ** 63) return micros
+  throw sqlError('22008', 'interval out of range')
+}
 
 /** Microseconds of an instant. */
 const micros = (at: number) => Math.round(at * 1_000)
