@@ -101,7 +101,10 @@ export function compose<Tx = Transaction>(
     random,
     push: lateDoor(async () => (await opened()).push, events),
     // The store alone: a queue that is away must not keep an intent from being written.
-    intents: { record: async (...args) => (await stored()).intents.record(...args) },
+    intents: {
+      record: async (...args) => (await stored()).intents.record(...args),
+      openWriters: async () => (await stored()).intents.openWriters(),
+    },
   }
   const enqueuing: EnqueuePorts = { ...arrow, together: enqueuingTogether(arrow) }
 

@@ -21,7 +21,7 @@ export interface EnqueuePorts {
   readonly clock: Clock
   readonly random: Random
   readonly push: Push
-  readonly intents: Pick<Intents, 'record'>
+  readonly intents: Pick<Intents, 'record' | 'openWriters'>
   readonly together: RecordTogether
 }
 

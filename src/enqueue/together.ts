@@ -3,27 +3,17 @@
 import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import type { EnqueueReport } from '../job/declaration.ts'
-import type { Hint } from '../queue/hint.ts'
-import type { Push } from '../queue/push.ts'
 import { sqlState } from '../store/executor.ts'
-import type { IntentAnswer, IntentRow, Intents } from '../store/intents.ts'
-import { idInUse, rowsThatFit } from './record.ts'
+import { type IntentRow, isNameHeld } from '../store/intents.ts'
+import { type Caller, namesOf, recordFor } from './caller.ts'
+import { Held, type HeldPorts } from './held.ts'
+import { rowsThatFit } from './record.ts'
 
 /** Records one intent and hints it; `jitterMs` is added to the time that the row says. */
 export type RecordTogether = (job: string, row: IntentRow, jitterMs: number) => Promise<EnqueueReport>
 
-interface Ports {
-  readonly clock: Pick<Clock, 'gather'>
-  readonly push: Push
-  readonly intents: Pick<Intents, 'record'>
-}
-
-/** One caller. */
-interface Caller {
-  readonly row: IntentRow
-  readonly jitterMs: number
-  readonly resolve: (report: EnqueueReport) => void
-  readonly reject: (error: unknown) => void
+interface Ports extends HeldPorts {
+  readonly clock: HeldPorts['clock'] & Pick<Clock, 'gather'>
 }
 
 /** Statements of a job on their way at a time: while one waits for the disk, the other one is written. */
@@ -34,28 +24,39 @@ const awayMax = 2
  */
 const partFrom = 100
 
-/** For callers that are in no transaction: a statement is sent in the name of all who wait. */
+/**
+ * For callers that are in no transaction: a statement is sent in the name of all who wait. Rows with a name (an id or a unique text) may
+ * meet another transaction that holds it; rows without one never do, and share no statement with them.
+ */
 export function enqueuingTogether(ports: Ports): RecordTogether {
-  const lines = new Map<string, Line>()
+  const lines = { plain: new Map<string, Line>(), named: new Map<string, Line>() }
+  const held = new Held(ports)
   return (job, row, jitterMs) =>
     new Promise((resolve, reject) => {
-      const line = lines.get(job) ?? new Line(ports, job)
-      lines.set(job, line)
-      line.add({ row, jitterMs, resolve, reject })
+      const caller: Caller = { row, jitterMs, resolve, reject }
+      const names = namesOf(row)
+      if (names.length > 0 && held.has(job, names)) return held.add(job, caller)
+      const kind = names.length > 0 ? 'named' : 'plain'
+      const line = lines[kind].get(job) ?? new Line(ports, job, kind === 'named' ? held : null)
+      lines[kind].set(job, line)
+      line.add(caller)
     })
 }
 
-/** The callers of one job. */
+/** The callers of one job, with names or without. */
 class Line {
   readonly #ports: Ports
   readonly #job: string
+  /** Where those go whose name is held; null where they have none. */
+  readonly #held: Held | null
   #waiting: Caller[] = []
   #away = 0
   #gathering = false
 
-  constructor(ports: Ports, job: string) {
+  constructor(ports: Ports, job: string, held: Held | null) {
     this.#ports = ports
     this.#job = job
+    this.#held = held
   }
 
   add(caller: Caller): void {
@@ -93,9 +94,17 @@ class Line {
   async #travel(batch: readonly Caller[]): Promise<void> {
     this.#away++
     const untold = new Set(batch)
+    const record = (part: readonly Caller[]) =>
+      recordFor(this.#ports, this.#job, part, () => {
+        // Committed: whatever becomes of the others of the batch, these are told so.
+        for (const caller of part) untold.delete(caller)
+      })
+    const isHeld = (error: unknown) => this.#held !== null && isNameHeld(error)
     try {
-      const { broken } = await bisect(batch, (part) => this.#record(part, untold), isRowsFault)
-      for (const [caller, error] of broken) caller.reject(error)
+      const { broken } = await bisect(batch, record, (error) => isHeld(error) || isRowsFault(error))
+      for (const [caller, error] of broken)
+        if (isHeld(error)) this.#held?.add(this.#job, caller)
+        else caller.reject(error)
     } catch (error) {
       for (const { reject } of untold) reject(error)
     } finally {
@@ -103,52 +112,7 @@ class Line {
       if (this.#waiting.length > 0 && !this.#gathering) void this.#leave()
     }
   }
-
-  async #record(part: readonly Caller[], untold: Set<Caller>): Promise<void> {
-    const rows = part.map(({ row }) => row)
-    const answers = await this.#ports.intents.record(this.#job, rows)
-    // Committed: whatever becomes of the others of the batch, these are told so.
-    for (const caller of part) untold.delete(caller)
-    void this.#hint(part, answers)
-  }
-
-  /** Nobody waits for the hints but those whose they are: the next statement is away meanwhile. */
-  async #hint(part: readonly Caller[], answers: readonly IntentAnswer[]): Promise<void> {
-    const open: [Caller, IntentAnswer, Hint][] = []
-    for (const [i, caller] of part.entries()) {
-      const answer = answers[i] as IntentAnswer
-      const delayMs = answer.waitMs + caller.jitterMs
-      if (answer.usedBy !== null) caller.reject(idInUse(this.#job, answer.id, answer.usedBy))
-      else if (answer.paused) caller.resolve(report(answer, 'held'))
-      else open.push([caller, answer, { job: this.#job, key: answer.heldBy, delayMs, fresh: true }])
-    }
-    try {
-      const all = await this.#ports.push(open.map(([, , hint]) => hint))
-      const told = ([caller, answer]: (typeof open)[number], dropped: boolean) =>
-        // Work that was there before is merged into it, also when its hint was popped already.
-        caller.resolve(report(answer, dropped ? 'dropped' : answer.added ? 'added' : 'merged'))
-      if (all.dropped === 0 || all.dropped === open.length) for (const each of open) told(each, all.dropped > 0)
-      // The queue tells sums only. Whose hint it has not, a second push tells; the others it leaves as they are.
-      else await Promise.all(open.map(async (each) => told(each, (await this.#ports.push([each[2]])).dropped > 0)))
-    } catch (error) {
-      for (const [{ reject }] of open) reject(error)
-    }
-  }
 }
-
-/** What two rows of one statement must not share. An id that was made for its row is nobody else's. */
-const namesOf = ({ id, idIsNew, uniqueKey }: IntentRow): string[] => [
-  ...(idIsNew ? [] : [`id ${id}`]),
-  ...(uniqueKey === null ? [] : [`unique ${uniqueKey}`]),
-]
-
-const report = (answer: IntentAnswer, word: 'added' | 'merged' | 'dropped' | 'held'): EnqueueReport => ({
-  added: word === 'added' ? 1 : 0,
-  merged: word === 'merged' ? 1 : 0,
-  dropped: word === 'dropped' ? 1 : 0,
-  held: word === 'held' ? 1 : 0,
-  keys: [answer.heldBy],
-})
 
 /**
  * M36: data that the store cannot hold, a constraint or trigger that refuses it, a limit of the server or of its time; and a

@@ -1,5 +1,5 @@
 // Work that has no natural row: a store row of its own, written once however often the write is repeated.
-import type { SqlExecutor } from './executor.ts'
+import { type SqlExecutor, sqlState } from './executor.ts'
 
 export interface IntentRow {
   readonly id: string
@@ -24,10 +24,27 @@ export interface IntentAnswer {
 }
 
 export interface Intents {
-  /** Writes intents, in `tx` where one is given; answers in the order of the rows. */
+  /**
+   * Writes intents, in `tx` where one is given; answers in the order of the rows. Without `tx` it waits for no other transaction that
+   * holds an id or a unique key of these rows: it fails with `isNameHeld`, and nothing is written.
+   */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
   /** An intent in quarantine that has this unique key gives it up, in `tx` where one is given. False: there is none. */
   yieldUnique(job: string, uniqueKey: string, tx?: SqlExecutor): Promise<boolean>
   /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */
   finish(ids: readonly string[], tx?: SqlExecutor): Promise<void>
+  /** Transactions that have written intents and are still open, the oldest first; a few of them. */
+  openWriters(): Promise<OpenWriter[]>
 }
+
+/** An open transaction; what this role may not see of it is null. */
+export interface OpenWriter {
+  /** The server's process; null for a prepared transaction. */
+  readonly process: number | null
+  readonly application: string | null
+  readonly state: string | null
+  readonly openMs: number | null
+}
+
+/** True when a record failed because another open transaction holds an id or a unique key of its rows. */
+export const isNameHeld = (error: unknown): boolean => sqlState(error) === '55P03'

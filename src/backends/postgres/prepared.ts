@@ -142,8 +142,8 @@ function inOneGo<T>(client: PgClient, work: () => T): T {
   }
 }
 
-/** As a pool does it: after an error the next statement gets another connection, unless it was about the data. */
-const brokenBy = (error: unknown) => (/^2[23]/.test(sqlState(error) ?? '') ? undefined : (error as Error))
+/** As a pool does it: after an error the next statement gets another connection, unless it was about the data or a lock. */
+const brokenBy = (error: unknown) => (/^2[23]|^55P03$/.test(sqlState(error) ?? '') ? undefined : (error as Error))
 
 /** True where statements get names, and are planned for that. */
 async function isReady(client: PgClient, planning: string): Promise<boolean> {

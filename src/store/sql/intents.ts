@@ -9,13 +9,22 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
     async record(job, intents, tx) {
       // In a transaction nothing is tried that may fail: it would take the whole of it along.
       const quick = tx === undefined && intents.every(({ idIsNew, uniqueKey }) => idIsNew && uniqueKey === null)
-      return (quick && (await recordNew(db, texts(), job, intents))) || recordAny(tx ?? db, texts(), job, intents)
+      return (quick && (await recordNew(db, texts(), job, intents))) || recordAny(db, texts(), job, intents, tx)
     },
     async yieldUnique(job, uniqueKey, tx) {
       return (await (tx ?? db).query(texts().yieldUnique, [job, uniqueKey])).rows.length > 0
     },
     async finish(ids, tx) {
       await (tx ?? db).query(texts().finishIntents, [JSON.stringify(ids)])
+    },
+    async openWriters() {
+      const { rows } = await db.query(texts().openWriters)
+      return rows.map(({ pid, application, state, open_ms }) => ({
+        process: pid === null ? null : Number(pid),
+        application: application as string | null,
+        state: state as string | null,
+        openMs: open_ms === null ? null : Number(open_ms),
+      }))
     },
   }
 }
@@ -46,17 +55,25 @@ async function recordNew(
   }
 }
 
+/**
+ * So long a statement of ours waits for another transaction that holds a name: time for one that is about to commit. It has one of the
+ * few connections that beat and settle use, too, so the caller waits elsewhere (enqueue/held.ts).
+ */
+const lockTimeout = '5ms'
+
 async function recordAny(
-  db: SqlExecutor,
+  own: SqlExecutor,
   texts: Statements,
   job: string,
   intents: readonly IntentRow[],
+  tx: SqlExecutor | undefined,
 ): Promise<IntentAnswer[]> {
+  const db = tx ?? own
   const list = intents.map(
     ({ id, input, inMs, atMs, uniqueKey }) =>
       `{"id":"${id}","input":${input},"in_ms":${inMs},"at_ms":${atMs},"unique_key":${JSON.stringify(uniqueKey)}}`,
   )
-  const { rows } = await db.query(texts.recordIntents, [job, `[${list.join(',')}]`])
+  const { rows } = await db.query(texts.recordIntents, [job, `[${list.join(',')}]`, tx ? null : lockTimeout])
   const { paused, at_ms, others } = rows[0] as unknown as Told
   const byId = new Map((JSON.parse(others ?? '[]') as Other[]).map((other) => [other[0], other]))
   const unseen = intents.filter(({ id }) => {

@@ -1,12 +1,15 @@
 -- Record: intents are written once per id, however often the write is repeated (F37), and once per unique key.
 -- $1 job · $2 json [{ id, input, in_ms, at_ms, unique_key }] · at_ms is an epoch, in_ms counts from the store's clock
+-- $3 how long to wait for a transaction that holds one of the names, as a text with its unit, or null: as long as it takes. A
+--   lock timeout holds from the next wait on, so it can be set by the statement that it is for.
 -- Returns one row: whether the job is paused, the store's clock as an epoch in ms, and `others`: json
 --   [[id, whether it is new, the id that holds its unique key, another job that has its id]] of those that are not simply new
 --   or that have a unique key. Most are new and have none: told as rows they cost more than the insert.
 -- `is distinct from`: who names ids is led to them by intents_pkey, never along intents_of_job.
 -- Written in the order of unique keys, then ids: writers of the same ones wait for each other in one direction (M30).
 with env as materialized (
-  select regrow.clock() as at
+  select regrow.clock() as at,
+    case when $3::text is not null then set_config('lock_timeout', $3::text, true) end as lock_timeout
 ),
 input as materialized (
   select id, input, in_ms, at_ms, unique_key

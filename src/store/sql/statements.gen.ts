@@ -748,6 +748,15 @@ update regrow.sweeps s set next_at = env.at,
 from chosen c cross join env where s.job = c.job
 returning s.job`,
   noProgress: `update regrow.sweeps set stalled = stalled + $2::int8 where job = $1::text`,
+  openWriters: `select l.pid, nullif(a.application_name, '') as application, a.state,
+  (extract(epoch from clock_timestamp() - a.xact_start) * 1000)::float8 as open_ms
+from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+where l.locktype = 'relation' and l.relation = 'regrow.intents'::regclass and l.granted and l.pid is distinct from pg_backend_pid()
+  and l.database = (select oid from pg_database where datname = current_database())
+  and l.mode not in ('AccessShareLock', 'RowShareLock')
+group by 1, 2, 3, a.xact_start
+order by a.xact_start nulls last
+limit 3`,
   pardon: `with neighbours as materialized (
   select n.job, n.key from jsonb_array_elements_text($1::text::jsonb) as c(crash_of)
   cross join lateral (
@@ -801,7 +810,8 @@ returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float
 update regrow.marks m set sequence = $3::text::int8 from quick
 where m.queue = $1::text and m.epoch = $2::text::int8 and m.sequence < $3::text::int8 and quick.quick = 'off'`,
   recordIntents: `with env as materialized (
-  select regrow.clock() as at
+  select regrow.clock() as at,
+    case when $3::text is not null then set_config('lock_timeout', $3::text, true) end as lock_timeout
 ),
 input as materialized (
   select id, input, in_ms, at_ms, unique_key

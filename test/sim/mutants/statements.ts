@@ -247,6 +247,14 @@ export const ofTheStatements: readonly Mutant[] = [
     test('conformance/pglite-store'),
   ),
   mutant(
+    'sql-record-waits-for-names',
+    'a statement that records intents waits for the transaction of another caller, with a connection that beats need',
+    sql('record-intents'),
+    'case when $3::text is not null then',
+    'case when $3::text is null and $1::text is null then',
+    test('flow/enqueue-held'),
+  ),
+  mutant(
     'sql-delay-not-stored',
     'M40: when an intent is to run is not stored with it',
     sql('record-intents'),

@@ -23,6 +23,7 @@ export function simIntents(schema: Schema): Intents {
       schema.engine.run('intents.finish', tx && sessionOf(tx), function* (session) {
         for (const id of [...ids].map(uuidOf).sort(byBytes)) yield* removeIntent(schema, session, id)
       }),
+    openWriters: async () => [],
   }
 }
 

@@ -36,6 +36,7 @@ function scene({ answer = plain, refuse = (_: readonly IntentRow[]) => {}, room 
         refuse(rows)
         return rows.map(answer)
       },
+      openWriters: async () => [],
     },
     async push(hints) {
       pushes.push(hints)
@@ -120,11 +121,14 @@ test('rows of one id or one unique key never share a statement, and keep their o
     together('a', row(4, { idIsNew: false, uniqueKey: 'u' }), 0),
     together('a', row(5), 0),
   ])
-  expect(sent.map(({ rows }) => rows.map(({ id, uniqueKey }) => `${id} ${uniqueKey ?? ''}`.trim()))).toEqual([
-    ['id-1 u', 'id-2 v', 'id-4', 'id-5'],
+  const named = sent.filter(({ rows }) => rows[0]?.id !== 'id-5')
+  expect(named.map(({ rows }) => rows.map(({ id, uniqueKey }) => `${id} ${uniqueKey ?? ''}`.trim()))).toEqual([
+    ['id-1 u', 'id-2 v', 'id-4'],
     ['id-3 u'],
     ['id-4 u'],
   ])
+  // A row without a name waits for no transaction, and shares no statement with rows that may.
+  expect(sent.filter(({ rows }) => rows[0]?.id === 'id-5').map(({ rows }) => rows.length)).toEqual([1])
 })
 
 test('a statement holds no more than five thousand rows, nor more than 4 MiB of inputs', async () => {
