@@ -1,10 +1,10 @@
 // The wrapper around every store: deadlines, another try after a deadlock, and a bad key bisected out of its batch.
 // Stages and statements know nothing of these.
-import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
+import { checkApart } from './check-apart.ts'
 import { sqlState } from './executor.ts'
 import type { CheckQuery, Source } from './source.ts'
 import type { Store } from './store.ts'
@@ -63,7 +63,10 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     source: (job) => {
       const [name, source] = [`source of "${job.name}"`, store.source(job)]
       const guarded = port(name, source)
-      return overriding(guarded, { check: bisecting(guarded), checkQuery: atOnce(clock, name, source) })
+      return overriding(guarded, {
+        check: checkApart(name, (keys) => guarded.check(keys), isRefused),
+        checkQuery: atOnce(clock, name, source),
+      })
     },
   }
 }
@@ -73,22 +76,6 @@ const overriding = (
   source: Source,
   own: { readonly [Name in 'check' | 'checkQuery']: Source[Name] | undefined },
 ): Source => new Proxy(source, { get: (target, property) => Reflect.get(property in own ? own : target, property) })
-
-/** A check that one key breaks answers for the others, and names that key. */
-const bisecting =
-  (source: Source): Source['check'] =>
-  async (keys) => {
-    const { answers, broken } = await bisect(keys, (part) => source.check(part), isKeysFault)
-    // When no key passes, it is the query that is broken, not its keys.
-    if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
-    const [all] = answers
-    if (all && answers.length === 1 && broken.size === 0) return all
-    return {
-      paused: answers.some(({ paused }) => paused),
-      pending: new Map(answers.flatMap(({ pending }) => [...pending])),
-      broken,
-    }
-  }
 
 /** The statement of a check is there at once but for the first time, when the store is asked about the query (S16). */
 function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'] {
@@ -102,9 +89,6 @@ function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'
 const isDeadlock = (error: unknown) => ['40P01', '40001'].includes(sqlState(error) ?? '')
 
 const isInTheWay = (error: unknown) => isDeadlock(error) || sqlState(error) === '55P03'
-
-/** Data errors (cast, division by zero), broken constraints, and a statement cancelled over its time limit. */
-const isKeysFault = (error: unknown) => /^(22|23)|^57014$/.test(sqlState(error) ?? '')
 
 /**
  * True when the store refuses what a row holds: a value out of range, a constraint, a limit of the server, a trigger that raises.

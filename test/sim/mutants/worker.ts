@@ -226,6 +226,14 @@ export const ofTheWorker: readonly Mutant[] = [
     test('unit/base/bisect'),
   ),
   mutant(
+    'cancelled-check-is-the-keys-fault',
+    'L9: a check that the store cancels counts as a failure of the one key that it asked about',
+    'src/store/check-apart.ts',
+    'if (this.#witness === undefined) throw this.#slow(error)',
+    'if (this.#witness === undefined) throw error',
+    test('unit/store/guarded'),
+  ),
+  mutant(
     'key-through-a-number',
     'M25: a bigint key goes through a JS number',
     'src/job/key.ts',

@@ -1,5 +1,5 @@
 // The wrapper around every store: what is asked of it ends, also where an answer is mostly there at once (S16).
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Job, readJob } from '../../../src/job/job.ts'
 import { sql } from '../../../src/job/pending.ts'
 import { guardedStore } from '../../../src/store/guarded.ts'
@@ -34,4 +34,70 @@ test('one that has to be asked for ends, answered or not', async () => {
 
 test('a source that has none has none behind the wrapper either', () => {
   expect(sourceOf({}).guarded.checkQuery).toBeUndefined()
+})
+
+describe('a check that is cancelled', () => {
+  const cancelled = () => Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+  const row = (key: string) => [key, { key, version: null, waitMs: 0, input: null }] as const
+
+  /** A source whose statement is cancelled when `stuck` says so of its keys; and what it was asked. */
+  function checking(stuck: (keys: readonly string[], call: number) => boolean) {
+    const asked: string[] = []
+    const { guarded } = sourceOf({
+      check: async (keys) => {
+        asked.push(keys.join())
+        if (stuck(keys, asked.length)) throw cancelled()
+        return { paused: false, pending: new Map(keys.map(row)) }
+      },
+    })
+    return { asked, check: (...keys: string[]) => guarded.check(keys) }
+  }
+  const keys = Array.from({ length: 100 }, (_, i) => String(i))
+
+  test('is no fault of a key that was asked about alone', async () => {
+    const { check, asked } = checking(() => true)
+    await expect(check('a')).rejects.toMatchObject({ code: 'check_cancelled' })
+    expect(asked).toEqual(['a'])
+  })
+
+  test('is no fault of any key when none passes, and is not asked for a hundred times', async () => {
+    const { check, asked } = checking(() => true)
+    await expect(check(...keys)).rejects.toMatchObject({ code: 'check_cancelled' })
+    expect(asked.length).toBeLessThan(6)
+  })
+
+  test('is the fault of a key that is cancelled again while another one passes', async () => {
+    const { check } = checking((part) => part.includes('42'))
+    const { pending, broken } = await check(...keys)
+    expect([...(broken?.keys() ?? [])]).toEqual(['42'])
+    expect(pending.size).toBe(99)
+  })
+
+  test('is the fault of several such keys', async () => {
+    const { check } = checking((part) => ['0', '42', '99'].some((key) => part.includes(key)))
+    const { pending, broken } = await check(...keys)
+    expect([...(broken?.keys() ?? [])]).toEqual(['0', '42', '99'])
+    expect(pending.size).toBe(97)
+  })
+
+  test.each(Array.from({ length: 12 }, (_, i) => i))(
+    'is nobody’s fault when the store stands still for %i calls',
+    async (calls) => {
+      const { check } = checking((_, call) => call <= calls)
+      const answer = await check('a', 'b', 'c', 'd').catch((error) => error)
+      if (answer instanceof Error) expect(answer).toMatchObject({ code: 'check_cancelled' })
+      else expect([answer.pending.size, answer.broken?.size ?? 0]).toEqual([4, 0])
+    },
+  )
+
+  test('is not taken for a broken query: data errors still name their keys', async () => {
+    const { guarded } = sourceOf({
+      check: async (part) => {
+        if (part.includes('b')) throw Object.assign(new Error('division by zero'), { code: '22012' })
+        return { paused: false, pending: new Map(part.map(row)) }
+      },
+    })
+    const { pending, broken } = await guarded.check(['a', 'b', 'c'])
+    expect([[...pending.keys()], [...(broken?.keys() ?? [])]]).toEqual([['a', 'c'], ['b']])
+  })
 })
