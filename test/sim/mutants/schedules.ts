@@ -109,6 +109,14 @@ export const ofSchedules: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'unique-texts-of-users-as-they-are',
+    "a user's unique text may be the one that a schedule has",
+    'src/job/unique.ts',
+    '(ownLike.test(text) ? `\\\\${text}` : text)',
+    'text',
+    test('flow/schedules-handing-over'),
+  ),
+  mutant(
     'paused-schedule-starts',
     'a schedule that is paused goes on',
     model,
