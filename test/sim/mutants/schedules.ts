@@ -39,6 +39,14 @@ export const ofSchedules: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'slots-that-catch-up-in-any-order',
+    'S9: a slot that catches up begins although an earlier one waits',
+    plan,
+    'if (slot.begunMs === null && earlierWaits(row, slot, ports))',
+    'if (slot.begunMs === null && earlierWaits(row, slot, ports) && slot.held)',
+    sim,
+  ),
+  mutant(
     'audit-makes-nothing',
     'an audit makes no slot that is missing',
     'src/schedule/audit.ts',
