@@ -8,6 +8,7 @@ import type { EnqueueInputOptions } from '../job/declaration.ts'
 import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import { keyCodec } from '../job/key.ts'
+import { storedUnique } from '../job/unique.ts'
 import type { IntentRow } from '../store/intents.ts'
 
 const inputBytesMax = 256 * 1024
@@ -40,7 +41,7 @@ export function intentsOf(
     )
   const inMs = options.in === undefined ? 0 : milliseconds(options.in, '`in`')
   const atMs = options.at === undefined ? null : instant(options.at)
-  const uniqueKey = options.unique === undefined ? null : keyCodec('text').encode(options.unique)
+  const uniqueKey = options.unique === undefined ? null : storedUnique(keyCodec('text').encode(options.unique))
   const idIsNew = options.id === undefined
   const given = idIsNew ? '' : job.key.encode(options.id)
   const newId = uuidsInOrder(ports.random)

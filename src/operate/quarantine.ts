@@ -6,6 +6,7 @@ import { redact } from '../base/redact.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { type Slot, slotCodec } from '../job/schedule.ts'
+import { shownUnique } from '../job/unique.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
 import type { Census, ErrorGroup } from '../store/census.ts'
@@ -109,7 +110,10 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       const open = await ports()
       const found = await open.inspector.find(job, key)
       if (!found) await refuseUnknown(open, job)
-      return found && { ...found, intent: found.intent && { ...found.intent, input: redact(found.intent.input) } }
+      const { intent } = found ?? {}
+      if (!found || !intent) return found
+      const uniqueKey = intent.uniqueKey && shownUnique(intent.uniqueKey)
+      return { ...found, intent: { ...intent, input: redact(intent.input), uniqueKey } }
     },
     async release(job, keys, { author, ...long } = {}) {
       const open = await ports()

@@ -1,11 +1,13 @@
 // Schedules that were made at run time, for jobs whose work is rows or inputs: at its instant a slot hands the work over, an input
 // as an intent in the same commit, a key as a hint. Any worker can do it: it needs no handler of the job.
-import { createHash } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
+import { type Random, uuidsInOrder } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Context, Handler, Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import { type Slot, slotCodec, slotKey } from '../job/schedule.ts'
+import { uniqueOfSchedule } from '../job/unique.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor } from '../store/executor.ts'
 import type { Intents } from '../store/intents.ts'
@@ -36,12 +38,17 @@ export interface HandOverPorts {
   readonly schedules: Schedules
   readonly intents: Intents
   readonly push: Push
+  readonly clock: Clock
+  readonly random: Random
   readonly leaseMs: number
   readonly events: Events<EventMap>
 }
 
 /** The handler that every worker has. */
 export function handOver(ports: HandOverPorts): Handler {
+  // Not made from the slot: a user could name an id that can be known before. The intent is written in the commit that records the
+  // slot as run, so there is one, however often the slot is tried.
+  const newId = uuidsInOrder(ports.random)
   const run = async (slot: Slot, ctx: Context<Transaction>) => {
     const { rows } = await ports.schedules.look([slot.schedule], ports.leaseMs)
     const [row] = rows
@@ -55,7 +62,7 @@ export function handOver(ports: HandOverPorts): Handler {
       if (row.key !== null) await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
       return
     }
-    await handInput(ports, row, slot, ctx)
+    await handInput(ports, row, slot, newId(ports.clock.wall()), ctx)
   }
   return { job, many: false, batchMax: 1, run: run as Handler['run'] }
 }
@@ -63,12 +70,17 @@ export function handOver(ports: HandOverPorts): Handler {
 const tellSkipped = ({ events }: HandOverPorts, { schedule, at }: Slot, reason: SkipReason) =>
   events.emit('slot.skipped', { schedule, at: at.toISOString(), reason, through: null, count: null })
 
-async function handInput(ports: HandOverPorts, row: ScheduleRow, slot: Slot, ctx: Context<Transaction>): Promise<void> {
+async function handInput(
+  ports: HandOverPorts,
+  row: ScheduleRow,
+  slot: Slot,
+  id: string,
+  ctx: Context<Transaction>,
+): Promise<void> {
   const { intents, push, schedules } = ports
-  const id = idOf(slot)
   // While the intent of an earlier slot waits or runs, this one is merged into it, unless it may run beside it.
   // Seldom: the plan looks at it before the slot begins.
-  const uniqueKey = row.overlap === 'allow' ? null : `schedule ${row.name}`
+  const uniqueKey = row.overlap === 'allow' ? null : uniqueOfSchedule(row.name)
   const intent = { id, input: row.input as string, uniqueKey, atMs: null, inMs: 0 }
   let overlapped = false
   await ctx.tx(async (tx) => {
@@ -90,9 +102,3 @@ async function handInput(ports: HandOverPorts, row: ScheduleRow, slot: Slot, ctx
 }
 
 const keyOf = ({ schedule, version, at }: Slot) => slotKey(schedule, version, at.getTime())
-
-/** One id per slot: however often it is handed over, there is one intent. */
-function idOf(slot: Slot): string {
-  const hex = createHash('sha256').update(keyOf(slot)).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-}

@@ -50,7 +50,8 @@ export function begin(row: ScheduleRow, key: string, ports: PlanPorts, idle: Rea
   const slot = row.open.find((each) => each.key === key && !each.held)
   // While the job is paused nothing is handed over: the audit hints the slot again when it is not.
   if (!slot || row.paused || row.jobPaused) return { write: null, verdict: 'gone' }
-  // Slots that catch up may begin in another order than theirs: later ones are accounted for then.
+  // Slots that catch up begin in the order of their instants, whichever hint is popped first.
+  if (slot.begunMs === null && earlierWaits(row, slot, ports)) return { write: null, verdict: 'later' }
   const baseMs = Math.max(slot.slotMs, row.lastSlotMs ?? slot.slotMs)
   const busy =
     row.overlap === 'allow'
@@ -167,6 +168,11 @@ const ofPattern = ({ open }: ScheduleRow, { pattern }: PlanPorts) =>
 /** Later slots wait already, as after { all: n }: what comes after this one is accounted for by them. */
 const laterWaits = (row: ScheduleRow, slot: OpenSlot, ports: PlanPorts) =>
   ofPattern(row, ports).some(({ slotMs, begunMs }) => slotMs > slot.slotMs && begunMs === null)
+
+/** Earlier slots of the pattern are due and have not begun. */
+const earlierWaits = (row: ScheduleRow, slot: OpenSlot, ports: PlanPorts) =>
+  ports.pattern.includes(slot.slotMs) &&
+  ofPattern(row, ports).some(({ slotMs, begunMs, held }) => slotMs < slot.slotMs && begunMs === null && !held)
 
 const begunOf = (row: ScheduleRow, ports: PlanPorts) =>
   ofPattern(row, ports).flatMap(({ begunMs, slotMs }) => (begunMs === null ? [] : [slotMs]))

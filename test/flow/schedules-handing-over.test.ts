@@ -1,5 +1,6 @@
 // Schedules that are made at run time, on a real store in virtual time: what becomes of their slots when the job's work fails,
 // takes long, or is paused.
+import { createHash } from 'node:crypto'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -217,4 +218,55 @@ test('a slot that the end of its schedule skips is told', async () => {
   expect(ear.of('slot.skipped')).toEqual([
     { schedule: 'mail.often', at: '2026-01-01T00:00:10.000Z', reason: 'ended', through: null, count: null },
   ])
+})
+
+describe('texts of users and names of regrow never meet', () => {
+  /** The app's job `mail`, handed over to by `nightly`, beside an input that waits for an hour with these options. */
+  const beside = async (options: { unique?: string; id?: string }) => {
+    const { app, ear } = world.app()
+    const sent: string[] = []
+    const mail = app.job('mail', { input: z.object({ to: z.string() }), run: ({ to }) => void sent.push(to) })
+    await world.work(app)
+    await world.over(mail.enqueue({ to: 'ada' }, { in: '1h', ...options }))
+    await world.over(app.schedules.add('nightly', { job: mail, input: { to: 'all' }, every: '10s' }))
+    await world.pass(25_000)
+    return { app, ear, mail, sent }
+  }
+
+  test.each(['schedule nightly', '\\schedule nightly', '\\\\schedule nightly'])(
+    'an input that is unique by the text %s holds no schedule back',
+    async (unique) => {
+      const { app, ear, mail, sent } = await beside({ unique })
+      expect(sent).toEqual(['all', 'all'])
+      expect(ear.of('slot.skipped')).toEqual([])
+      // It is unique nevertheless, and other texts are other texts.
+      expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique }))).toMatchObject({ merged: 1 })
+      expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique: `\\${unique}` }))).toMatchObject({
+        added: 1,
+      })
+      expect((await world.over(app.health())).findings).toEqual([])
+    },
+  )
+
+  test('the id of what a slot hands over cannot be known before, so no input can have taken it', async () => {
+    const hex = createHash('sha256').update('nightly@1@2026-01-01T00:00:10.000Z').digest('hex')
+    const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+    const { sent } = await beside({ id })
+    expect(sent).toEqual(['all', 'all'])
+  })
+
+  test('a unique text is shown as its user wrote it', async () => {
+    const { app, ear } = world.app()
+    const mail = app.job('mail', {
+      input: z.object({}),
+      retry: { attempts: 1 },
+      run: () => Promise.reject(new Error('no')),
+    })
+    await world.work(app)
+    const unique = 'schedule nightly'
+    const { keys } = await world.over(mail.enqueue({}, { unique }))
+    await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
+    const found = await world.over(app.quarantine.show('mail', keys[0] as string))
+    expect(found?.intent?.uniqueKey).toBe(unique)
+  })
 })

@@ -133,6 +133,11 @@ export class TimetableWatch {
       after.version === schedule.version && versionOf(after.key) === after.version,
       () => `${which()} begins, of version ${after.version}, and its schedule is at ${schedule.version}`,
     )
+    const byHand = (slot: number) => this.#byHand.has(`${after.schedule} ${slot}`)
+    const earlier = this.slotsOf(after.schedule).find(
+      ({ slot, state, begunAt }) => slot < after.slot && state === 'waiting' && begunAt === null && !byHand(slot),
+    )
+    oracle.check('S9', !earlier || byHand(after.slot), () => `${which()} begins before ${earlier?.key}`)
     const fits = this.#byHand.has(`${after.schedule} ${after.slot}`) || this.patternOf(schedule).includes(after.slot)
     oracle.check('S9', fits, () => `${which()} begins, and is no instant of its schedule`)
   }

@@ -39,6 +39,14 @@ export const ofSchedules: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'slots-that-catch-up-in-any-order',
+    'S9: a slot that catches up begins although an earlier one waits',
+    plan,
+    'if (slot.begunMs === null && earlierWaits(row, slot, ports))',
+    'if (slot.begunMs === null && earlierWaits(row, slot, ports) && slot.held)',
+    sim,
+  ),
+  mutant(
     'audit-makes-nothing',
     'an audit makes no slot that is missing',
     'src/schedule/audit.ts',
@@ -107,6 +115,14 @@ export const ofSchedules: readonly Mutant[] = [
     'intents.record(row.job, [intent], executor)',
     'intents.record(row.job, [intent])',
     sim,
+  ),
+  mutant(
+    'unique-texts-of-users-as-they-are',
+    "a user's unique text may be the one that a schedule has",
+    'src/job/unique.ts',
+    '(ownLike.test(text) ? `\\\\${text}` : text)',
+    'text',
+    test('flow/schedules-handing-over'),
   ),
   mutant(
     'paused-schedule-starts',
