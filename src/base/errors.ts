@@ -13,12 +13,52 @@ export class RegrowError extends Error {
   }
 }
 
-/** The text of anything thrown; it never throws itself, whatever getters and prototypes the thing has. */
-export function messageOf(error: unknown): string {
+/**
+ * The text of anything thrown; it never throws itself, whatever getters and prototypes the thing has. An error without a message
+ * is told by what is inside it: Node tries each address of a host, and wraps what came of that into an error without one.
+ */
+export function messageOf(thrown: unknown): string {
+  if (!isErrorLike(thrown)) return textOf(thrown)
+  const message = read(thrown, 'message')
+  if (message !== undefined && message !== '') return textOf(message)
+  const inner = errorsIn(thrown)
+    .slice(0, 5)
+    .map((each) => (isErrorLike(each) ? read(each, 'message') : each))
+  const told = inner.filter((each) => each !== undefined && each !== '').map(textOf)
+  if (told.length > 0) return told.join('; ')
+  const words = [read(thrown, 'code'), read(thrown, 'name')].filter((word) => typeof word === 'string' && word !== '')
+  return words.length > 0 ? String(words[0]) : kindOf(thrown)
+}
+
+/** True for errors, also those of another realm. */
+export function isErrorLike(thrown: unknown): thrown is object {
   try {
-    return String(error instanceof Error ? error.message : error)
+    return thrown instanceof Error || (typeof thrown === 'object' && kindOf(thrown) === '[object Error]')
   } catch {
-    return kindOf(error)
+    return false
+  }
+}
+
+/** What an aggregate of errors holds. */
+export function errorsIn(error: object): readonly unknown[] {
+  const errors = read(error, 'errors')
+  return Array.isArray(errors) ? errors : []
+}
+
+/** A property of something thrown; undefined where its getter throws. */
+export function read(thrown: object, name: string): unknown {
+  try {
+    return Reflect.get(thrown, name)
+  } catch {
+    return undefined
+  }
+}
+
+function textOf(thing: unknown): string {
+  try {
+    return String(thing)
+  } catch {
+    return kindOf(thing)
   }
 }
 

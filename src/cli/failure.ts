@@ -60,8 +60,13 @@ const hints: Readonly<Record<string, string>> = {
   '42501': 'This user lacks a right. `regrow migrate` needs to create a schema; the rest needs to write to it.',
 }
 
+/** The chain of causes; one that is a circle is told once round. */
 function causes(error: Error): string {
-  const { cause } = error
-  if (cause === undefined) return ''
-  return `\ncaused by: ${cause instanceof Error ? `${cause.stack ?? cause.message}${causes(cause)}` : String(cause)}`
+  const told = new Set<unknown>([error])
+  const lines: string[] = []
+  for (let cause = error.cause; cause !== undefined && !told.has(cause); cause = (cause as Partial<Error>)?.cause) {
+    told.add(cause)
+    lines.push(`\ncaused by: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`)
+  }
+  return lines.join('')
 }

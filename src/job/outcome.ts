@@ -1,5 +1,5 @@
 // What came of one run, and what that means for the ledger. Decided purely; the settle writes it.
-import { kindOf, messageOf } from '../base/errors.ts'
+import { errorText } from '../base/error-text.ts'
 import { type Chance, spread } from '../base/random.ts'
 import { redact } from '../base/redact.ts'
 
@@ -96,16 +96,4 @@ export function storable(text: string): string {
         .subarray(0, errorBytesMax - 8)
         .toString('utf8')
         .replace(/\uFFFD$/, '')}…`
-}
-
-/** The text of anything thrown. A settle must not fail of what a handler throws, so this never does. */
-function errorText(error: unknown): string {
-  if (typeof error === 'string') return error
-  try {
-    if (!(error instanceof Error)) return `Thrown, but not an Error: ${JSON.stringify(error) ?? String(error)}`
-    const cause = error.cause === undefined ? '' : `\ncaused by: ${messageOf(error.cause)}`
-    return `${error.stack ?? messageOf(error)}${cause}`
-  } catch {
-    return `Thrown, and without a text: ${kindOf(error)}`
-  }
 }

@@ -42,9 +42,38 @@ describe('migrate', () => {
     await session.query(stdout)
     await session.end()
     expect(await other.run('status')).toMatchObject({ code: 0, stdout: expect.stringContaining('No job yet') })
-    expect(await other.json(['migrate', '--print'])).toEqual({ sql: expect.stringContaining('create schema') })
+    expect(await other.json(['migrate', '--print'])).toEqual({ sql: stdout.trimEnd().concat('\n') })
     const { from, to } = await other.json<{ from: number; to: number }>(['migrate'])
     expect(from).toBe(to)
+  })
+
+  test('--print leaves the transaction of the tool that applies it alone; --transaction has one of its own', async () => {
+    const fresh = await freshDatabase('cli_print_tx')
+    const other = new Project({ REGROW_STORE: fresh.url })
+    onTestFinished(() => other.remove())
+    onTestFinished(fresh.drop)
+    const { stdout } = await other.run('migrate', '--print')
+    const session = new pg.Client({ connectionString: fresh.url })
+    await session.connect()
+    onTestFinished(() => session.end())
+    const tables = async () =>
+      (
+        await session.query(
+          `select to_regclass('mine') is not null as mine, to_regclass('regrow.meta') is not null as regrow`,
+        )
+      ).rows[0]
+    await session.query('begin; create table mine (id int)')
+    await session.query(stdout)
+    await session.query('rollback')
+    expect(await tables()).toEqual({ mine: false, regrow: false })
+    const whole = await other.run('migrate', '--print', '--transaction')
+    expect(whole.stdout).toMatch(/^begin;\n[\s\S]*\ncommit;\n$/)
+    await session.query(whole.stdout)
+    expect(await tables()).toEqual({ mine: false, regrow: true })
+    expect(await other.run('migrate', '--transaction')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--print'),
+    })
   })
 })
 

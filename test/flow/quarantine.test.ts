@@ -130,6 +130,34 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     expect(JSON.parse(audit[0]?.detail as string)).toMatchObject({ key: 'a', failures: 1 })
   })
 
+  test('keys whose connections were refused are found by the code, also where it is only inside the error', async () => {
+    const refused = (address: string) =>
+      Object.assign(new Error(`connect failed ${address}`), { code: 'ECONNREFUSED', address })
+    const errors: Record<string, () => Error> = {
+      // What Node throws for a host with two addresses: no message of its own.
+      both: () => new AggregateError([refused('::1'), refused('127.0.0.1')]),
+      fetched: () => new TypeError('fetch failed', { cause: new AggregateError([refused('::1')]) }),
+      other: () => new Error('something else'),
+    }
+    const calls = app.job('call.make', {
+      input: z.object({ to: z.string() }),
+      retry: { attempts: 1 },
+      run({ to }) {
+        throw (errors[to] as () => Error)()
+      },
+    })
+    const over = settled(3)
+    worker = app.work()
+    for (const to of Object.keys(errors)) await calls.enqueue({ to })
+    await over
+    const found = await app.quarantine.list({ job: 'call.make', error: 'ECONNREFUSED' })
+    expect(found.keys.map(({ error }) => error?.split('\n')[0]).sort()).toEqual([
+      'AggregateError: connect failed ::1; connect failed 127.0.0.1',
+      'TypeError: fetch failed',
+    ])
+    expect(await app.quarantine.release('call.make', { where: { error: 'econnrefused' } })).toMatchObject({ count: 2 })
+  })
+
   test('a dropped intent is gone, and never runs again', async () => {
     const { intent } = await twoQuarantined()
     expect(await app.quarantine.drop('mail.send', intent, { author: 'ann' })).toEqual({

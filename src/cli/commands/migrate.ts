@@ -1,6 +1,6 @@
 // regrow migrate: brings regrow's tables up to date, or prints the SQL for teams with a tool of their own.
 import { migrationScript } from '../../backends/postgres/index.ts'
-import { appArgs, command, storeArgs } from '../command.ts'
+import { appArgs, command, storeArgs, usage } from '../command.ts'
 import { withStore } from '../open.ts'
 
 export const migrate = command({
@@ -12,14 +12,21 @@ export const migrate = command({
     ...storeArgs,
     ...appArgs,
     print: { type: 'boolean', description: 'Print the SQL instead; no store is needed' },
+    transaction: { type: 'boolean', description: 'With --print: put BEGIN and COMMIT around it' },
   },
   examples: [
     ['regrow migrate --store postgres://app@db/shop', 'as a step of a deploy'],
     ['regrow migrate --print > regrow.sql', 'for a migration tool of your own; it may be applied again'],
+    ['regrow migrate --print --transaction | psql', 'all of it or nothing, without a tool'],
   ],
   async run(args, cli) {
+    if (args.transaction && !args.print)
+      throw usage(
+        '--transaction was given without --print',
+        'It is for the printed SQL. `regrow migrate` always runs in a transaction.',
+      )
     if (args.print) {
-      const sql = migrationScript()
+      const sql = migrationScript({ transaction: args.transaction === true })
       cli.out.result({ sql }, () => sql.trimEnd())
       return 0
     }

@@ -70,11 +70,15 @@ export async function migratedVersion(db: SqlDatabase): Promise<number> {
   )
 }
 
-/** All migrations as one script, for teams with a tool of their own. */
-export function migrationScript(): string {
+/**
+ * All migrations as one script, for teams with a tool of their own. Without BEGIN and COMMIT, which would end the transaction of the
+ * tool that applies it; `transaction: true` puts them around it.
+ */
+export function migrationScript({ transaction = false }: { readonly transaction?: boolean } = {}): string {
   const parts = migrations.map(
     ({ version, name, statements }) =>
       `-- ${name}\n${statements.map((statement) => `${statement};\n`).join('\n')}\ninsert into regrow.meta (name, value) values ('schema', '${version}') on conflict (name) do update set value = excluded.value;\n`,
   )
-  return `begin;\n\n${parts.join('\n')}\ncommit;\n`
+  const script = parts.join('\n')
+  return transaction ? `begin;\n\n${script}\ncommit;\n` : script
 }

@@ -28,7 +28,10 @@ test.each<[what: string, thrown: () => unknown, message: string]>([
   ['nothing', () => undefined, 'undefined'],
   ['an object', () => ({ a: 1 }), '[object Object]'],
   ['an object without a prototype', () => Object.create(null), '[object Object]'],
-  ['an error whose message throws', resisting, '[object Error]'],
+  ['an error whose message throws', resisting, 'Error'],
+  ['an error without a message', () => new TypeError(), 'TypeError'],
+  ['one that has a code only', () => Object.assign(new Error(), { code: 'EPIPE' }), 'EPIPE'],
+  ['an aggregate without a message', () => new AggregateError([new Error('a'), 'b', new Error('')]), 'a; b'],
   ['a proxy that was revoked', revoked, 'object'],
   ['a symbol', () => Symbol('s'), 'Symbol(s)'],
 ])('a message is found in %s', (_, thrown, message) => {

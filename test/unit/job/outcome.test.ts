@@ -1,4 +1,6 @@
 // What came of a run, and what that means: decided purely.
+
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoffMs, decide, type History, type Outcome, type RetryPolicy, storable } from '../../../src/job/outcome.ts'
@@ -115,6 +117,14 @@ describe('the text of an error is stored', () => {
       })
     return thrown
   }
+  const coded = (message: string, code: string) => Object.assign(new Error(message), { code })
+  const refused = () => ['connect ::1:5432', 'connect 127.0.0.1:5432'].map((message) => coded(message, 'ECONNREFUSED'))
+  const circle = () => {
+    const [first, second] = [new Error('first'), new Error('second')]
+    first.cause = second
+    second.cause = first
+    return first
+  }
   const circular: Record<string, unknown> = {}
   circular.self = circular
 
@@ -129,9 +139,36 @@ describe('the text of an error is stored', () => {
     ['of a text', () => 'just text', /^just text$/],
     ['of undefined', () => undefined, /^Thrown, but not an Error: undefined$/],
     ['of an object', () => ({ code: 7 }), /^Thrown, but not an Error: \{"code":7\}$/],
-    ['of a circle', () => circular, /^Thrown, and without a text: \[object Object\]$/],
-    ['of a bigint', () => 7n, /^Thrown, and without a text: \[object BigInt\]$/],
-    ['of an error whose getters throw', hostile, /^Thrown, and without a text: \[object Error\]$/],
+    ['of a circle', () => circular, /^Thrown, but not an Error: <ref \*1> \{ self: \[Circular \*1\] \}$/],
+    ['of a bigint', () => 7n, /^Thrown, but not an Error: 7n$/],
+    ['of an error whose getters throw', hostile, /^Error$/],
+    ['with its code', () => coded('server said no', '23505'), /^Error: server said no \[23505\]\n {4}at /],
+    ['of an error without a message', () => new TypeError(), /^TypeError\n {4}at /],
+    [
+      'of an aggregate without a message, with what it holds',
+      () => Object.assign(new AggregateError(refused()), { code: 'ECONNREFUSED' }),
+      /^AggregateError: connect ::1:5432; connect 127\.0\.0\.1:5432 \[ECONNREFUSED\]\n {4}at [\s\S]*\n- connect ::1:5432 \[ECONNREFUSED\]\n- connect 127\.0\.0\.1:5432 \[ECONNREFUSED\]$/,
+    ],
+    [
+      'with causes of causes, and the codes of all',
+      () =>
+        new Error('outer', {
+          cause: new TypeError('fetch failed', { cause: coded('socket closed', 'UND_ERR_SOCKET') }),
+        }),
+      /\ncaused by: TypeError: fetch failed\n {2}caused by: socket closed \[UND_ERR_SOCKET\]$/,
+    ],
+    [
+      'with a cause that is an aggregate',
+      () => new Error('no store', { cause: new AggregateError(refused()) }),
+      /\ncaused by: AggregateError: connect ::1:5432; [\s\S]*\n {2}- connect ::1:5432 \[ECONNREFUSED\]\n/,
+    ],
+    ['with causes in a circle, each once', circle, /^Error: first\n[\s\S]*\ncaused by: second$/],
+    ['with a cause whose getters throw', () => new Error('outer', { cause: hostile() }), /\ncaused by: Error$/],
+    [
+      'of an error of another realm',
+      () => runInNewContext(`new Error('from afar', { cause: new Error('deep') })`),
+      /^Error: from afar\n[\s\S]*caused by: deep$/,
+    ],
     ['of an error whose stack is no text', () => Object.assign(new Error('x'), { stack: 7 }), /7|x/],
     [
       'of a revoked proxy',
@@ -152,6 +189,14 @@ describe('the text of an error is stored', () => {
       state: 'quarantined',
       error: expect.stringContaining('given as an error'),
     })
+  })
+
+  test('with causes also when its own text is long, and no more than a dozen of them', () => {
+    let cause = new Error('the root')
+    for (let n = 0; n < 100; n++) cause = new Error(`link ${n}`, { cause })
+    const text = error(new Error('x'.repeat(20_000), { cause })) as string
+    expect(text.match(/caused by/g)).toHaveLength(12)
+    expect(text).toContain('caused by: link 99')
   })
 
   test('without secrets', () => {
