@@ -22,10 +22,29 @@ export interface EventMap {
   'job.noProgress': { job: string; key: string; counted: boolean }
   /** A popped hint started nothing. */
   'hint.refused': { job: string; key: string; why: Verdict }
-  /** Hints that the queue did not take; the rows are still there, the sweep will find them. */
-  'hint.dropped': { count: number; why: 'full' | 'memory' | 'queue' | 'foreign'; error: unknown }
-  /** A sweep's turn ended. `finished` is false when it will go on at its cursor. */
-  'sweep.passed': { job: string; seen: number; pushed: number; held: number; finished: boolean; tookMs: number }
+  /**
+   * Hints that the queue did not take; the rows are still there, the sweep will find them. `refused`: the queue can never hold this
+   * one, which `job` and `key` name.
+   */
+  'hint.dropped': {
+    count: number
+    why: 'full' | 'memory' | 'queue' | 'foreign' | 'refused'
+    error: unknown
+    job?: string
+    key?: string
+  }
+  /**
+   * A sweep's turn ended. `finished` is false when it will go on at its cursor; `unusable` counts rows whose key is too long to run.
+   */
+  'sweep.passed': {
+    job: string
+    seen: number
+    pushed: number
+    held: number
+    unusable: number
+    finished: boolean
+    tookMs: number
+  }
   'sweep.failed': { job: string; error: unknown }
   /** The queue was lost or rolled back, and this process was the one to declare it: every sweep begins a new pass. */
   'queue.lost': { queue: string; how: 'missing' | 'foreign' | 'behind'; epoch: number }

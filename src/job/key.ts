@@ -27,13 +27,30 @@ export interface KeyCodec {
   readonly takesText?: boolean
   /** Canonical text of a value from outside; throws what was expected and found. */
   encode(value: unknown): string
+  /** As `encode`, but of any length: the text of a row that is there and cannot be a key. */
+  textOf(value: unknown): string
   decode(text: string): unknown
   /** Canonical text of column texts, and the column texts of canonical text. */
   join(parts: readonly string[]): string
   split(text: string): string[]
 }
 
+/** Bytes of a key at most, here, in every page and in every queue. */
 export const keyBytesMax = 1024
+
+/** Rows whose text cannot be a key: how many there are, and the beginning of one of them. */
+export interface UnusableKeys {
+  readonly count: number
+  readonly key: string
+}
+
+/** Characters that are shown of a key that is too long. */
+export const keyShown = 60
+
+/** False: `text` is longer than a key may be. */
+export const isKeyLength = (text: string): boolean =>
+  // No character takes more than three bytes per code unit: most keys need not be measured.
+  text.length * 3 <= keyBytesMax || Buffer.byteLength(text) <= keyBytesMax
 
 export function keyCodec(shape: KeyShape): KeyCodec {
   if (typeof shape === 'string')
@@ -42,6 +59,7 @@ export function keyCodec(shape: KeyShape): KeyCodec {
       columns: [{ name: null, type: shape }],
       takesText: true,
       encode: shape === 'text' ? (value) => bounded(canonical(shape, value)) : (value) => canonical(shape, value),
+      textOf: (value) => canonical(shape, value),
       decode: (text) => typed(shape, canonical(shape, text)),
       join: ([only]) => only as string,
       split: (text) => [text],
@@ -53,17 +71,19 @@ export function keyCodec(shape: KeyShape): KeyCodec {
       throw badKey(`a JSON array of ${columns.length} texts`, text)
     return parts
   }
+  const textOf = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null)
+      throw badKey(`an object with ${columns.map(({ name }) => name).join(', ')}`, value)
+    const fields = value as Record<string, unknown>
+    return JSON.stringify(columns.map(({ name, type }) => canonical(type, fields[name], name)))
+  }
   return {
     shape,
     columns,
     split,
     join: (parts) => JSON.stringify(parts),
-    encode: (value) => {
-      if (typeof value !== 'object' || value === null)
-        throw badKey(`an object with ${columns.map(({ name }) => name).join(', ')}`, value)
-      const fields = value as Record<string, unknown>
-      return bounded(JSON.stringify(columns.map(({ name, type }) => canonical(type, fields[name], name))))
-    },
+    textOf,
+    encode: (value) => bounded(textOf(value)),
     decode: (text) => {
       const parts = split(text)
       return Object.fromEntries(
@@ -118,14 +138,12 @@ function typed(type: ScalarKey, text: string): string | number | bigint {
 }
 
 function bounded(text: string): string {
-  const bytes = Buffer.byteLength(text)
-  if (bytes > keyBytesMax)
-    throw new RegrowError(
-      'key_too_long',
-      `A key may have ${keyBytesMax} bytes, this one has ${bytes}: "${text.slice(0, 40)}…"`,
-      'A key is the identity of a row. Keep facts in the row and enqueue its id.',
-    )
-  return text
+  if (isKeyLength(text)) return text
+  throw new RegrowError(
+    'key_too_long',
+    `A key may have ${keyBytesMax} bytes, this one has ${Buffer.byteLength(text)}: "${text.slice(0, 40)}…"`,
+    'A key is the identity of a row. Keep facts in the row and enqueue its id.',
+  )
 }
 
 function parsed(text: string): unknown {

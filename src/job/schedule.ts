@@ -120,15 +120,19 @@ export function readSchedule(given: unknown, where: string): { recurrence: Recur
 export const slotKey = (schedule: string, version: number, slotMs: number) =>
   `${schedule}@${version}@${new Date(slotMs).toISOString()}`
 
+function slotText(value: unknown): string {
+  const { schedule, version, at } = value as Partial<Slot>
+  if (typeof schedule !== 'string' || !Number.isInteger(version) || !(at instanceof Date)) throw notASlot(value)
+  return slotKey(schedule, version as number, at.getTime())
+}
+
 /** Keys of slots; a handler gets the slot itself. */
 export const slotCodec: KeyCodec = {
   shape: 'text',
   columns: [{ name: null, type: 'text' }],
-  encode(value) {
-    const { schedule, version, at } = value as Partial<Slot>
-    if (typeof schedule !== 'string' || !Number.isInteger(version) || !(at instanceof Date)) throw notASlot(value)
-    return slotKey(schedule, version as number, at.getTime())
-  },
+  encode: slotText,
+  // Names of schedules are short: a slot is always a key.
+  textOf: slotText,
   decode(text): Slot {
     const [, schedule, version, at] = /^([^@]+)@(\d{1,10})@([^@]+)$/.exec(text) ?? []
     const instant = new Date(at ?? '')

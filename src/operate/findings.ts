@@ -1,6 +1,7 @@
 // The one place that decides what is unhealthy. In: how everything stands, as the tables and the queue tell it. Out: what a
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
+import { keyBytesMax } from '../job/key.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/inspector.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import type { JobStatus, Status } from './status.ts'
@@ -10,6 +11,7 @@ export type FindingCode =
   | 'sweep_never'
   | 'sweep_late'
   | 'sweep_failing'
+  | 'key_unusable'
   | 'no_handler'
   | 'queue_down'
   | 'queue_lost'
@@ -120,7 +122,7 @@ const told = ({ at, endedAt, pushed, jobsLeft }: HealRow) =>
 type Judge = (job: JobStatus, state: State) => Finding[]
 
 const ofJob: Judge = (job, state) =>
-  [handler, sweeping, claims, pausing, quarantine, progress, waiting].flatMap((judge) => judge(job, state))
+  [handler, sweeping, unusable, claims, pausing, quarantine, progress, waiting].flatMap((judge) => judge(job, state))
 
 const handler: Judge = ({ job, workers, sweep, intents, retrying, hints, pause }) => {
   const pending = Math.max(sweep?.pending?.count ?? 0, intents, retrying, hints?.due ?? 0)
@@ -176,6 +178,19 @@ function late(job: string, sweep: SweepRow, at: Date): Finding[] {
   const message = `${job}: its sweep last succeeded ${ago(lastSuccessAt, at)}${meant}`
   return [{ level: 'bad', code: 'sweep_late', job, message, hint }]
 }
+
+const unusable: Judge = ({ job, sweep }) =>
+  !sweep?.unusable
+    ? []
+    : [
+        {
+          level: 'bad',
+          code: 'key_unusable',
+          job,
+          message: `${job}: ${count(sweep.unusable.count, 'row', 'rows')} can never run: a key may have ${keyBytesMax} bytes, and this one has more, or is none: "${oneLine(sweep.unusable.key)}…"`,
+          hint: `Find them by octet_length(<key>) > ${keyBytesMax}, and give these rows another key, or leave them out of the pending query. All other rows run.`,
+        },
+      ]
 
 const claims: Judge = ({ job, unowned }, { at, leaseMs, workers }) => {
   if (!unowned || age(unowned.since, at) <= unownedLeases * leaseMs) return []

@@ -26,10 +26,19 @@ export interface Pushed {
   readonly dropped: number
   /** Swept hints that were not taken, since the queue is not the one they were meant for. Defaults to 0. */
   readonly lost?: number
+  /** Of `dropped`, hints that the queue can never hold, whatever room it has: trying again would not help. Defaults to 0. */
+  readonly refused?: number
+  /** Why hints were dropped, where it is not for want of room: the queue failed. */
+  readonly error?: unknown
 }
 
-/** A count as it is handed out: `lost` only where there is one. */
-export const pushed = ({ lost = 0, ...count }: Pushed): Pushed => (lost > 0 ? { ...count, lost } : count)
+/** A count as it is handed out: `lost`, `refused` and `error` only where there is one. */
+export const pushed = ({ lost = 0, refused = 0, error, ...count }: Pushed): Pushed => ({
+  ...count,
+  ...(lost > 0 && { lost }),
+  ...(refused > 0 && { refused }),
+  ...(error !== undefined && { error }),
+})
 
 /** How many hints a queue takes (S11). One that is there takes no more room when an enqueue makes it sooner. */
 export interface QueueBounds {

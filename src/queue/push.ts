@@ -1,5 +1,6 @@
 // The one door: user, sweep, worker and CLI end in this bulk push. It never throws: a hint that the queue does not take is
 // an event, and the row it stood for is found by the sweep.
+import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
@@ -7,7 +8,15 @@ import type { Events } from '../base/events.ts'
 import { inPages } from '../base/in-pages.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { type Hint, type Pushed, pushed } from './hint.ts'
-import { type Filled, type FillRequest, outOfMemory, type PushOptions, type PushQueue, type Queue } from './queue.ts'
+import {
+  badHint,
+  type Filled,
+  type FillRequest,
+  outOfMemory,
+  type PushOptions,
+  type PushQueue,
+  type Queue,
+} from './queue.ts'
 
 /** What a statement costs beside its hints is a tenth of pages of 1,000, and half of that here. */
 const pageSize = 2_000
@@ -24,32 +33,39 @@ const nothing: Pushed = { added: 0, merged: 0, dropped: 0 }
 /** How far the bounds shrink each time the queue has no memory, and how long they take to double again. */
 const shrink = { by: 2, least: 1 / 64, doublesInMs: 30_000 }
 
-/** Pushes in pages of 2,000, each (job, key) once in it; a page that fails counts as dropped. */
+/**
+ * Pushes in pages of 2,000, each (job, key) once in it; a page that fails counts as dropped. One that a single hint breaks is halved
+ * down to that hint, so that its neighbours get in (M36).
+ */
 export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Clock): Push {
   /** After a push that was refused for memory: what it left of the bounds, and when. */
   let shrunk = { share: 1, at: 0 }
   const shareNow = () => Math.min(1, shrunk.share * 2 ** ((clock.now() - shrunk.at) / shrink.doublesInMs))
   return async (hints, { epoch = null } = {}) => {
     if (hints.length === 0) return nothing
-    const total = { added: 0, merged: 0, dropped: 0, lost: 0 }
+    const total = { added: 0, merged: 0, dropped: 0, lost: 0, refused: 0, error: undefined as unknown }
+    const send = (page: readonly Hint[]) =>
+      withDeadline(clock, deadlineMs, 'queue.push', queue.push(page, { share: shareNow(), epoch }))
     const pushPage = async (given: readonly Hint[]) => {
       const page = unique(given)
       total.merged += given.length - page.length
       try {
-        const count = await withDeadline(
-          clock,
-          deadlineMs,
-          'queue.push',
-          queue.push(page, { share: shareNow(), epoch }),
-        )
-        total.added += count.added
-        total.merged += count.merged
-        total.dropped += count.dropped
-        total.lost += count.lost ?? 0
-        if (count.dropped > 0) events.emit('hint.dropped', { count: count.dropped, why: 'full', error: null })
+        const { answers, broken } = await bisect(page, send, (error) => hasCode(error, badHint))
+        for (const count of answers) {
+          total.added += count.added
+          total.merged += count.merged
+          total.dropped += count.dropped
+          total.lost += count.lost ?? 0
+          if (count.dropped > 0) events.emit('hint.dropped', { count: count.dropped, why: 'full', error: null })
+        }
+        total.dropped += broken.size
+        total.refused += broken.size
+        for (const [{ job, key }, error] of broken)
+          events.emit('hint.dropped', { count: 1, why: 'refused', error, job, key })
       } catch (error) {
         total.dropped += page.length
-        const memory = error instanceof RegrowError && error.code === outOfMemory
+        total.error = error
+        const memory = hasCode(error, outOfMemory)
         if (memory) shrunk = { share: Math.max(shrink.least, shareNow() / shrink.by), at: clock.now() }
         events.emit('hint.dropped', { count: page.length, why: memory ? 'memory' : 'queue', error })
       }
@@ -64,6 +80,8 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
     return pushed(total)
   }
 }
+
+const hasCode = (error: unknown, code: string) => error instanceof RegrowError && error.code === code
 
 /** A page that the queue reads by itself; undefined where it cannot, or could not now: then its keys go through the door. */
 export type Fill = (request: FillRequest) => Promise<Filled | undefined>
@@ -87,7 +105,7 @@ export function lateDoor(open: () => Promise<Push>, events: Events<EventMap>): P
     } catch (error) {
       if (error instanceof RegrowError) throw error
       events.emit('hint.dropped', { count: hints.length, why: 'queue', error })
-      return { added: 0, merged: 0, dropped: hints.length }
+      return { added: 0, merged: 0, dropped: hints.length, error }
     }
   }
 }

@@ -1,5 +1,6 @@
 // The view: a disposable set of hints. Push side and pop side are apart; a push-only queue needs only the first.
 import type { Mark } from '../base/mark.ts'
+import type { UnusableKeys } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { Hint, PoppedHint, Pushed } from './hint.ts'
 
@@ -22,6 +23,9 @@ export interface PushOptions {
 
 /** Code of the `RegrowError` with which a queue refuses a push for want of memory: it is no outage, and less would fit. */
 export const outOfMemory = 'queue_memory'
+
+/** Code of the `RegrowError` with which a queue refuses a push for what one of its hints is: the others would fit. */
+export const badHint = 'queue_hint'
 
 export interface PopRequest {
   /**
@@ -64,7 +68,7 @@ export interface Popped {
 /** A page that a queue reads by itself, since it lives in the same database as the rows. */
 export interface FillRequest {
   readonly job: string
-  /** A query of (place, key, version, since, at, renewed, wait_ms, eligible), as a source makes it. */
+  /** A query of (place, key, version, since, at, renewed, wait_ms, eligible), as a source makes it: see `Source.pageQuery`. */
   readonly page: SqlQuery
   /** Rows of that page at most. */
   readonly limit: number
@@ -80,6 +84,8 @@ export interface Filled {
   readonly oldestMs: number | null
   /** Rows that may be hinted, those in `rows` among them. */
   readonly eligible: number
+  /** Rows whose text cannot be a key. Undefined: there are none. */
+  readonly unusable?: UnusableKeys | undefined
   /** Rows that are not simply pending now: they were not pushed. */
   readonly rows: readonly {
     readonly key: string

@@ -1,6 +1,7 @@
 // What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
 // Reads nothing of the user's; what a person changes is written to the audit in the same statement.
 import type { Difference } from '../base/mark.ts'
+import type { UnusableKeys } from '../job/key.ts'
 import type { QuarantineWhere } from './census.ts'
 
 /** The last sweep of a job, as its row tells it. */
@@ -18,6 +19,8 @@ export interface SweepRow {
   readonly tookMs: number
   /** Hints that the queue had no room for, in the last turn. */
   readonly dropped: number
+  /** Pending rows whose text cannot be a key, so that they never run; null: none. */
+  readonly unusable: UnusableKeys | null
   /** The interval that its declaration asks for; null: an older schema does not know. */
   readonly everyMs: number | null
   /** Turns that failed in a row. */

@@ -1,5 +1,6 @@
 // The inner face of a job's truth. `pending`, `input` and `schedule` are three ways to make one; worker and
 // sweep know no other kind.
+import type { UnusableKeys } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { Row } from './executor.ts'
 import type { Finish } from './ledger.ts'
@@ -22,6 +23,13 @@ export interface Page {
   /** The longest that an eligible row of it waits, where rows tell since when; null: none, or they do not tell. */
   readonly oldestMs: number | null
   readonly rows: readonly PageRow[]
+  /** Rows read whose text cannot be a key: they are never hinted. Undefined: there are none. */
+  readonly unusable?: UnusableRows | undefined
+}
+
+export interface UnusableRows extends UnusableKeys {
+  /** Of each of them, how many of `rows` come before it. */
+  readonly before: readonly number[]
 }
 
 /** Why rows of a page may not be hinted, counted by the first reason that holds. */
@@ -67,7 +75,7 @@ export interface Source {
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
   /**
    * The same page as a value, for a queue that lives beside the rows: a query of (place, key, version, since, at, renewed,
-   * wait_ms, eligible). Missing where only the source itself can read its rows.
+   * wait_ms, eligible); `eligible` is null where the text cannot be a key. Missing where only the source itself can read its rows.
    */
   pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
   /** Key of the row that ends the page of `limit` rows after `after`; null: there are not so many. As `pageQuery`. */

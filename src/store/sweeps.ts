@@ -1,5 +1,6 @@
 // Whose turn it is: one row per job; a pass belongs to who changed that row, by the store's clock. The row also remembers
 // what its passes found.
+import type { UnusableKeys } from '../job/key.ts'
 
 export interface Turn {
   readonly job: string
@@ -34,6 +35,8 @@ export interface TurnEnd {
   readonly passed?: number
   readonly pushed: number
   readonly held: number
+  /** Rows before the cursor whose text cannot be a key. Defaults to none. */
+  readonly unusable?: UnusableKeys | null
   readonly tookMs: number
   /** Of `pushed`, those that advances have told already. Defaults to 0. */
   readonly counted?: number

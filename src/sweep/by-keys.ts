@@ -1,6 +1,7 @@
 // Lower arrow: a page whose keys come here and go to the queue in pushes, as with any queue that is not beside the rows.
 import type { Job } from '../job/job.ts'
-import type { Page, Source } from '../store/source.ts'
+import type { UnusableKeys } from '../job/key.ts'
+import type { Page, Source, UnusableRows } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
 import type { Ramped } from './ramped.ts'
 import { horizonMs, type PassStart, pageRows, pageTimeoutMs, pushRows, type Step } from './step.ts'
@@ -34,12 +35,14 @@ export class ByKeys {
       ahead.catch(() => {})
       this.#ahead = { after: page.last, limit, page: ahead }
     }
-    const { added, dropped, done, cursor, ended } = paused ? idle : await this.#pushRows(after, page)
+    const { added, dropped, done, cursor, ended, error } = paused ? idle : await this.#pushRows(after, page)
     this.#pushed += added
     const whole = ended === null
+    const unusable = page.unusable ? passedBy(page.unusable, whole ? null : done) : null
     return {
       seen: page.scanned,
-      held: page.scanned - (paused ? 0 : page.rows.length),
+      held: page.scanned - (paused ? 0 : page.rows.length) - (page.unusable?.count ?? 0),
+      unusable,
       pushed: added,
       dropped,
       // Held rows lie anywhere between the others.
@@ -49,6 +52,7 @@ export class ByKeys {
       oldestMs: page.oldestMs,
       rows: page.rows,
       ended: whole && last ? 'finished' : ended,
+      error,
     }
   }
 
@@ -71,13 +75,13 @@ export class ByKeys {
       const room = await ramped.room(sum.cursor)
       if (typeof room === 'string') return { ...sum, ended: room }
       const rows = page.rows.slice(sum.done, sum.done + Math.min(room, most))
-      const { added, dropped, lost = 0 } = await hintRows(this.#ports, this.#job, rows, this.#start.epoch)
+      const { added, dropped, lost = 0, error } = await hintRows(this.#ports, this.#job, rows, this.#start.epoch)
       ramped.note(added)
       sum.added += added
       sum.dropped += dropped
       // M42: what this pass still has to push is not what the new queue lacks most.
       if (lost > 0) return { ...sum, ended: 'lost' }
-      if (dropped > 0) return { ...sum, ended: 'full' }
+      if (dropped > 0) return { ...sum, ended: 'full', error }
       sum.done += rows.length
       sum.cursor = rows.at(-1)?.key ?? sum.cursor
     }
@@ -92,6 +96,13 @@ interface PushedRows {
   readonly done: number
   readonly cursor: string | null
   readonly ended: Step['ended']
+  readonly error?: unknown
+}
+
+/** Those of a page before the cursor, which stands on the last of `done` rows; null: the whole page is behind it. */
+function passedBy({ count, key, before }: UnusableRows, done: number | null): UnusableKeys | null {
+  const passed = done === null ? count : before.filter((rows) => rows < done).length
+  return passed > 0 ? { count: passed, key } : null
 }
 
 const idle: PushedRows = { added: 0, dropped: 0, done: 0, cursor: null, ended: null }

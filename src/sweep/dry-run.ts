@@ -16,6 +16,7 @@ export interface DryRun {
   readonly seen: number
   readonly eligible: number
   readonly held: number
+  readonly unusable: number
   readonly heldBy: HeldCounts | null
   /** Eligible keys that have a hint already; null: the queue cannot tell. */
   readonly hinted: number | null
@@ -37,13 +38,14 @@ export async function dryRun(
   { onProgress, signal }: LongOptions,
 ): Promise<DryRun> {
   const total = onProgress ? await source.estimate(pageTimeoutMs).catch(() => null) : null
-  const found = { seen: 0, eligible: 0, heldBy: source.held ? none : null, hinted: 0 as number | null }
+  const found = { seen: 0, eligible: 0, unusable: 0, heldBy: source.held ? none : null, hinted: 0 as number | null }
   const keys: string[] = []
   let finished = false
   for (let cursor: string | null = null; !finished && !signal?.aborted; ) {
     const page = await source.page(cursor, pageRows, horizonMs(job), pageTimeoutMs)
     found.seen += page.scanned
     found.eligible += page.rows.length
+    found.unusable += page.unusable?.count ?? 0
     keys.push(...page.rows.slice(0, keysShown - keys.length).map(({ key }) => key))
     // Asked for only where something is held: it reads the page again.
     if (found.heldBy && source.held && page.rows.length < page.scanned)
@@ -59,7 +61,7 @@ export async function dryRun(
   const { seen, eligible, hinted } = found
   return {
     ...found,
-    held: seen - eligible,
+    held: seen - eligible - found.unusable,
     keys,
     pushed: paused ? 0 : await missing(queue, job, eligible, hinted),
     finished,

@@ -12,7 +12,10 @@ export interface HintPorts {
   readonly push: Push
 }
 
-/** `epoch`: of the queue that they are meant for; null: whichever there is. */
+/**
+ * `epoch`: of the queue that they are meant for; null: whichever there is. What the queue can never hold is told by an event, and is
+ * not among the dropped: who waits for room would wait without end.
+ */
 export async function hintRows(
   { ledger, push, random }: HintPorts,
   job: Job,
@@ -32,5 +35,5 @@ export async function hintRows(
   // After the push: a crash in between leaves a hint whose check clears the row by itself.
   const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
   if (renewed.length > 0) await ledger.clear(job.name, renewed)
-  return pushed
+  return { ...pushed, dropped: pushed.dropped - (pushed.refused ?? 0) }
 }

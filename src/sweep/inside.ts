@@ -2,6 +2,7 @@
 // pending now come here, and go the usual way. When everything is to come back, three pages are read at a time.
 import { limited } from '../base/limited.ts'
 import type { Job } from '../job/job.ts'
+import type { Pushed } from '../queue/hint.ts'
 import type { Fill } from '../queue/push.ts'
 import type { Filled } from '../queue/queue.ts'
 import type { Source } from '../store/source.ts'
@@ -102,20 +103,21 @@ export class Inside {
   }
 
   async #stepOf(filled: Filled, { after, limit }: OnItsWay): Promise<Step> {
-    const { scanned, eligible, last, oldestMs, rows, sample, pushed } = filled
+    const { scanned, eligible, unusable = null, last, oldestMs, rows, sample, pushed } = filled
     const { epoch } = this.#start
-    const others =
-      rows.length > 0 ? await hintRows(this.#ports, this.#job, rows, epoch) : { added: 0, dropped: 0, lost: 0 }
+    const others: Pushed =
+      rows.length > 0 ? await hintRows(this.#ports, this.#job, rows, epoch) : { added: 0, merged: 0, dropped: 0 }
     this.#ports.ramped.note(others.added)
     const found = {
       seen: scanned,
       pushed: pushed.added + others.added,
-      held: scanned - eligible,
+      held: scanned - eligible - (unusable?.count ?? 0),
+      unusable,
       dropped: pushed.dropped + others.dropped,
       oldestMs,
       rows: [...rows, ...sample.map((key) => ({ key, version: null, waitMs: 0, renewed: false }))],
     }
-    const stays = { ...found, passed: 0, cursor: after }
+    const stays = { ...found, unusable: null, passed: 0, cursor: after, error: others.error }
     // M42: what this pass still has to push is not what the new queue lacks most.
     if ((pushed.lost ?? 0) + (others.lost ?? 0) > 0) return { ...stays, ended: 'lost' }
     if (found.dropped > 0) return { ...stays, ended: 'full' }
@@ -125,4 +127,4 @@ export class Inside {
   }
 }
 
-const nothing = { seen: 0, pushed: 0, held: 0, dropped: 0, passed: 0, oldestMs: null, rows: [] }
+const nothing = { seen: 0, pushed: 0, held: 0, unusable: null, dropped: 0, passed: 0, oldestMs: null, rows: [] }

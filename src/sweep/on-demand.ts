@@ -7,6 +7,7 @@ import type { LongOptions } from '../base/progress.ts'
 import { type Random, spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
+import type { UnusableKeys } from '../job/key.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Fill, Push } from '../queue/push.ts'
@@ -35,6 +36,8 @@ export interface SweepReport {
   readonly eligible: number
   /** Of these, keys that are running, quarantined, or wait for longer. */
   readonly held: number
+  /** Of these, rows whose text is too long for a key: they never run. */
+  readonly unusable: number
   /** Of a dry run: `held`, by why. Null: of a pass, or where only the source itself can read its rows. */
   readonly heldBy: HeldCounts | null
   /** Of a dry run: eligible keys that have a hint already. Null: of a pass, or the queue cannot tell. */
@@ -95,7 +98,7 @@ export async function sweepOnDemand(ports: OnDemandPorts, options: SweepOptions 
 type Found = Omit<SweepReport, 'job' | 'dryRun' | 'paused' | 'stopped' | 'tookMs'>
 
 const nothing: Found = {
-  ...{ seen: 0, eligible: 0, held: 0, heldBy: null, hinted: null, pushed: 0, keys: [] },
+  ...{ seen: 0, eligible: 0, held: 0, unusable: 0, heldBy: null, hinted: null, pushed: 0, keys: [] },
   ...{ finished: false, error: null },
 }
 
@@ -116,7 +119,8 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
   await store.sweeps.declare([{ job: job.name, everyMs: job.sweepEveryMs }])
   await store.sweeps.makeDue([job.name], { anew: true })
   const [turn] = (await store.sweeps.turn(holder, [job.name], 1)).turns
-  const total = { seen: 0, pushed: 0, held: 0 }
+  const total = { seen: 0, pushed: 0, held: 0, unusable: 0 }
+  let unusable: UnusableKeys | null = null
   let cursor: string | null = null
   let error: unknown
   let finished = false
@@ -136,15 +140,25 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
       total.seen += part.seen
       total.pushed += part.pushed
       total.held += part.held
+      total.unusable += part.unusable?.count ?? 0
+      unusable ??= part.unusable
       cursor = part.cursor
       finished = part.ended === 'finished'
+      if (part.ended === 'failed') error = part.error
       if (part.ended !== 'budget') break
     }
   } catch (thrown) {
     error = thrown
   }
   const tookMs = clock.now() - startedAt
-  const end = { ...total, cursor, tookMs, error: error === undefined ? null : storable(messageOf(error)) }
+  const named = unusable && { count: total.unusable, key: unusable.key }
+  const end = {
+    ...total,
+    unusable: named,
+    cursor,
+    tookMs,
+    error: error === undefined ? null : storable(messageOf(error)),
+  }
   // A queue that is not shared ends with this process: the next pass has to be somebody else's, and soon.
   const nextMs = finished && queue.shared ? spread(random, job.sweepEveryMs, 0.1) : 0
   if (turn) await store.sweeps.end(holder, turn, { ...end, nextMs, finished, sample: turn.sample })
@@ -153,7 +167,7 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
     throw error
   }
   events.emit('sweep.passed', { job: job.name, ...total, finished, tookMs })
-  return { ...nothing, ...total, eligible: total.seen - total.held, finished }
+  return { ...nothing, ...total, eligible: total.seen - total.held - total.unusable, finished }
 }
 
 /** The source and the fill of a pass, with the rows that they read told to who waits. */

@@ -2,6 +2,7 @@
 // It holds no state that a crash could lose: hints pushed so far are fine, the cursor is in the store.
 import type { Clock } from '../base/clock.ts'
 import type { Job } from '../job/job.ts'
+import type { UnusableKeys } from '../job/key.ts'
 import type { Fill } from '../queue/push.ts'
 import type { Source } from '../store/source.ts'
 import { ByKeys } from './by-keys.ts'
@@ -38,7 +39,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
       fills = filled !== null
       const step = filled ?? (await byKeys.step(total.cursor, limit))
       total = sum(total, step)
-      if (step.ended) return { ...total, ended: step.ended }
+      if (step.ended) return over(total, step)
       if (ramped.signs() && !(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
       if (signal.aborted) return { ...total, ended: 'stopped' }
       if (clock.now() >= until) return { ...total, ended: 'budget' }
@@ -48,8 +49,14 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   }
 }
 
+/** A queue that failed after it had taken some is looked at again soon, like a full one; the turn that gets nothing in has failed. */
+function over(total: PassResult, { ended, error }: Step): PassResult {
+  if (ended === 'full' && error !== undefined && total.pushed === 0) return { ...total, ended: 'failed', error }
+  return { ...total, ended: ended as PassResult['ended'] }
+}
+
 const nothing: PassResult = {
-  ...{ seen: 0, pushed: 0, held: 0, dropped: 0, passed: 0 },
+  ...{ seen: 0, pushed: 0, held: 0, unusable: null, dropped: 0, passed: 0 },
   ...{ cursor: null, oldestMs: null, rows: [], ended: 'finished' },
 }
 
@@ -59,6 +66,7 @@ function sum(total: PassResult, step: Step): PassResult {
     seen: total.seen + step.seen,
     pushed: total.pushed + step.pushed,
     held: total.held + step.held,
+    unusable: added(total.unusable, step.unusable),
     dropped: total.dropped + step.dropped,
     passed: total.passed + step.passed,
     cursor: step.cursor,
@@ -67,3 +75,6 @@ function sum(total: PassResult, step: Step): PassResult {
     ended: total.ended,
   }
 }
+
+const added = (a: UnusableKeys | null, b: UnusableKeys | null): UnusableKeys | null =>
+  a && b ? { count: a.count + b.count, key: a.key } : (a ?? b)

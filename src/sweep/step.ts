@@ -1,5 +1,6 @@
 // What a pass is told, and what it finds page by page.
 import type { Job } from '../job/job.ts'
+import type { UnusableKeys } from '../job/key.ts'
 import type { PageRow } from '../store/source.ts'
 
 export interface PassStart {
@@ -22,6 +23,8 @@ export interface PassResult {
   readonly seen: number
   readonly pushed: number
   readonly held: number
+  /** Rows before the cursor whose text cannot be a key; null: there were none. */
+  readonly unusable: UnusableKeys | null
   /** Hints that the queue had no room for, of those that were tried. */
   readonly dropped: number
   /** Of the rows seen those before the cursor: the others are seen again by the turn that goes on. */
@@ -32,8 +35,13 @@ export interface PassResult {
   readonly oldestMs: number | null
   /** Eligible rows of the first page. */
   readonly rows: readonly PageRow[]
-  /** `full`: the queue took no more; `budget`: time was over; `lost`: the turn was, or the queue; `stopped`: the worker stops. */
-  readonly ended: 'finished' | 'full' | 'budget' | 'lost' | 'stopped'
+  /**
+   * `full`: the queue took no more; `failed`: it failed, and nothing was pushed; `budget`: time was over; `lost`: the turn was, or the
+   * queue; `stopped`: the worker stops.
+   */
+  readonly ended: 'finished' | 'full' | 'failed' | 'budget' | 'lost' | 'stopped'
+  /** How the queue failed, where it did. */
+  readonly error?: unknown
 }
 
 /** One page, read and pushed. */

@@ -109,19 +109,21 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     const first = turn.full || allowedBy(turn.rampedMs) < pageRows ? 'first' : 'none'
     const start = { ...turn, brief: ports.emptyQueue ? 'all' : first, epoch: ports.epoch() } as const
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
-    const { cursor, seen, passed, pushed, held, dropped, ended } = result
+    const { cursor, seen, passed, pushed, held, unusable, dropped, ended } = result
+    const failed = ended === 'failed'
     const finished = ended === 'finished'
     const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
     if (audited) await auditLedger(ports, job, signal)
     const healed = await sweeps.end(owner, turn, {
       cursor,
       nextMs: nextTurnMs(result, every),
-      error: null,
+      error: failed ? storable(`The queue took none of its hints: ${messageOf(result.error)}`) : null,
       seen,
       passed,
       pushed,
       counted,
       held,
+      unusable,
       dropped,
       finished,
       broughtBack: finished || ended === 'full',
@@ -129,7 +131,9 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       audited,
       ...(await backlog(ports, job, turn, result)),
     })
-    events.emit('sweep.passed', { job: job.name, seen, pushed, held, finished, tookMs: tookMs() })
+    if (failed) return events.emit('sweep.failed', { job: job.name, error: result.error })
+    const found = { seen, pushed, held, unusable: unusable?.count ?? 0 }
+    events.emit('sweep.passed', { job: job.name, ...found, finished, tookMs: tookMs() })
     if (healed) events.emit('queue.healed', healed)
     ports.heartbeat(job)
   } catch (error) {
@@ -173,7 +177,7 @@ async function auditLedger(ports: TurnPorts, job: Job, signal: AbortSignal): Pro
   }
 }
 
-/** A pass that was cut short goes on soon: at once after its budget, as the queue drains when that was full. */
+/** A pass that was cut short goes on soon: at once after its budget, as the queue drains, or is back, when that took no more. */
 function nextTurnMs({ ended }: PassResult, everyMs: number): number {
-  return ended === 'finished' ? everyMs : ended === 'full' ? Math.min(everyMs, 1_000) : 0
+  return ended === 'finished' ? everyMs : ended === 'full' || ended === 'failed' ? Math.min(everyMs, 1_000) : 0
 }

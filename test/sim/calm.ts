@@ -188,6 +188,7 @@ export class Calm {
         () => `the last sweep of ${job} is ${ageMs} ms old`,
       )
     }
+    this.#world.hostile.check(this.jobs)
     const open = oracle.openClaims(this.jobs)
     oracle.check('S5', open.length === 0, () => `runs whose end was never recorded: ${open.slice(0, 5).join(', ')}`)
   }

@@ -2,6 +2,7 @@
 // of the fleet survives, all work is done, the queue falls silent, and a few last tests of how fast it heals.
 import type { PGlite } from '@electric-sql/pglite'
 import { Calm } from './calm.ts'
+import { hostileOf } from './hostile.ts'
 import { calm as noFaults } from './network.ts'
 import type { Violation } from './oracle.ts'
 import { PgliteTruth } from './pglite-truth.ts'
@@ -41,7 +42,8 @@ export async function history(seed: number, options: HistoryOptions = {}): Promi
   const { keep = 0, faultless = false, pglite } = options
   const drawn: Plan = planOf(seed, seededRandom(seed))
   const recurring = recurringOf(seed, drawn.stormMs)
-  const plan: Plan = { ...drawn, recurring, ...(faultless ? { blows: [], weather: noFaults } : {}) }
+  const blows = [...drawn.blows, ...hostileOf(seed, drawn.stormMs)]
+  const plan: Plan = { ...drawn, blows, recurring, ...(faultless ? { blows: [], weather: noFaults } : {}) }
   const script = scriptOf(seededRandom(seed * 7 + 3), plan.stormMs)
   if (!pglite) return play(new SimWorld(plan, keep), script)
   const kernel = kernelOf(plan)

@@ -3,6 +3,7 @@
 import type { Random } from '../../src/base/random.ts'
 import type { QueueBounds } from '../../src/queue/hint.ts'
 import { jobSets } from './cast.ts'
+import type { HostileKind } from './hostile.ts'
 import type { Weather } from './network.ts'
 import type { RecurringPlan } from './recurring.ts'
 import type { Skew } from './sim-process.ts'
@@ -24,6 +25,7 @@ export interface Blow {
     | 'store down'
     | 'store restart'
     | 'pause'
+    | HostileKind
   /** How long it lasts, where it does. */
   readonly ms: number
 }
@@ -47,7 +49,9 @@ export interface Plan {
   readonly recurring?: RecurringPlan | null
 }
 
-const kinds: readonly Blow['kind'][] = [
+type Kind = Exclude<Blow['kind'], HostileKind>
+
+const kinds: readonly Kind[] = [
   'crash',
   'freeze',
   'deploy',
@@ -118,7 +122,7 @@ export function planOf(seed: number, random: Random): Plan {
   }
 }
 
-function blow(draw: Draw, kind: Blow['kind'], stormMs: number, leaseMs: number): Blow {
+function blow(draw: Draw, kind: Kind, stormMs: number, leaseMs: number): Blow {
   const ms = {
     crash: 3_000,
     freeze: draw.chance(0.5) ? leaseMs * 0.6 : leaseMs * 3,

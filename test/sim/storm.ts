@@ -2,6 +2,7 @@
 
 import { jobSets, partOf } from './cast.ts'
 import type { Member } from './fleet.ts'
+import type { HostileKind } from './hostile.ts'
 import type { Blow } from './plan.ts'
 import type { SimWorld } from './world.ts'
 
@@ -38,12 +39,17 @@ export class Storm {
     network.servers.store.down = false
     network.servers.queue.down = false
     if (server) server.full = false
+    this.#world.hostile.end()
   }
 
   #strike(blow: Blow): void {
     if (this.#over) return
     const { trace } = this.#world
     trace.tell('STORM', blow.kind, () => `${Math.round(blow.ms)} ms`)
+    const hostile = (kind: HostileKind) => {
+      this.busy++
+      void this.#world.hostile.strike({ ...blow, kind }).finally(() => this.busy--)
+    }
     const acts: Record<Blow['kind'], () => void> = {
       crash: () => this.#crash(blow),
       freeze: () => this.#freeze(blow),
@@ -59,6 +65,9 @@ export class Storm {
       'store down': () => this.#down('store', blow),
       'store restart': () => this.#restart(blow),
       pause: () => void this.#pause(blow),
+      'hostile row': () => hostile('hostile row'),
+      'hint refused': () => hostile('hint refused'),
+      'page broken': () => hostile('page broken'),
     }
     acts[blow.kind]()
   }

@@ -2,6 +2,7 @@
 // meanwhile are gone, and that is allowed.
 import type { QueueDriver } from '../../src/backends/driver.ts'
 import { RegrowError } from '../../src/base/errors.ts'
+import type { Hint } from '../../src/queue/hint.ts'
 import type { Popped, PopRequest, Queue } from '../../src/queue/queue.ts'
 import { outOfMemory } from '../../src/queue/queue.ts'
 import type { Kernel } from './kernel.ts'
@@ -17,6 +18,8 @@ export interface QueueServer {
   readonly tally: Tally
   /** It has no memory left: every push is refused. */
   full: boolean
+  /** Throws where it cannot hold one of these hints. */
+  readonly refuse: (hints: readonly Hint[]) => void
   /** Looks again for everybody who waits. */
   readonly waiting: Set<() => void>
   /** Called after each push that was executed; `sentAt`: when it was sent. */
@@ -40,6 +43,7 @@ export function wiredQueue(process: SimProcess, server: QueueServer): QueueDrive
           server.tally.fault('queue out of memory')
           throw new RegrowError(outOfMemory, 'The queue has no memory left', 'Give it more.')
         }
+        server.refuse(hints)
         const pushed = queue.push(hints, options)
         server.pushed(hints, sentAt)
         return pushed

@@ -5,6 +5,7 @@ import { type Slot, slotCodec } from '../../src/job/schedule.ts'
 import { type Deed, modelQueries, type Part, partOf } from './cast.ts'
 import { Fleet, handledIn } from './fleet.ts'
 import type { Stage } from './handlers.ts'
+import { Hostile } from './hostile.ts'
 import { Kernel } from './kernel.ts'
 import { Losses } from './losses.ts'
 import { Network } from './network.ts'
@@ -41,6 +42,7 @@ export class SimWorld {
   readonly network: Network
   readonly db: Truth
   readonly server: QueueServer | undefined
+  readonly hostile = new Hostile(this)
   readonly oracle: Oracle
   readonly timetable: TimetableWatch
   /** Set when the storm is over: handlers of slots are all well then. */
@@ -144,7 +146,10 @@ export class SimWorld {
     const { oracle } = this
     return {
       sent: (...call) => oracle.sent(...call),
-      arrives: (...call) => oracle.arrives(...call),
+      arrives: (process, name, args) => {
+        this.hostile.arrives(name)
+        return oracle.arrives(process, name, args)
+      },
       heard: (process, name, args, answer, noted) => {
         oracle.heard(process, name, args, answer, noted)
         outcomes.heard(process, name, args, answer)
@@ -169,6 +174,7 @@ export class SimWorld {
       queue,
       tally,
       full: false,
+      refuse: (hints) => this.hostile.push(hints),
       waiting,
       pushed: (hints, sentAt) => {
         for (const { job } of hints) this.lastPushMs.set(job, Math.max(this.lastPushMs.get(job) ?? 0, sentAt))

@@ -57,7 +57,8 @@ function describe(reports: readonly SweepReport[], dryRun: boolean, stopped: boo
   return [table(color, headings, rows), ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')
 }
 
-function notesOf({ job, error, finished, stopped, paused, keys, heldBy, held }: SweepReport, color: Output['color']) {
+function notesOf(report: SweepReport, color: Output['color']) {
+  const { job, error, finished, stopped, paused, keys, heldBy, held, unusable } = report
   const sign = color.yellow('!')
   const reasons = heldBy
     ? [
@@ -69,6 +70,11 @@ function notesOf({ job, error, finished, stopped, paused, keys, heldBy, held }: 
     : []
   return [
     ...(keys.length > 0 ? [`  ${job}: ${keys.map(visible).join(', ')}`] : []),
+    ...(unusable > 0
+      ? [
+          `${sign} ${job}: ${unusable} ${unusable === 1 ? 'row' : 'rows'} can never run: the key is longer than a key may be`,
+        ]
+      : []),
     ...(held > 0 && reasons.length > 0 ? [`  ${job}: held are ${reasons.join(', ')}`] : []),
     ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${job}": `, ''), 200)}`]),
     ...(stopped ? [`${sign} ${job}: stopped before the end`] : []),

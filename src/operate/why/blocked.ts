@@ -1,6 +1,7 @@
 // Reasons that hold a key back whatever the queue says: somebody has it, its row says no, or a person or its own failures
 // keep it. Pure: one function per reason.
 import { readable } from '../../base/duration.ts'
+import { isKeyLength, keyBytesMax } from '../../job/key.ts'
 import type { Unmet } from '../../store/unmet.ts'
 import type { WhyFacts } from './facts.ts'
 import { ago, count, fromNow, type Judge, lastError, since, typed } from './told.ts'
@@ -31,6 +32,18 @@ export const broken: Judge = ({ pending, job, sweep, at }) =>
         commands: [
           { line: `${typed('sweep', job)} --dry-run`, does: 'shows whether the query works, once it is mended' },
         ],
+      }
+
+/** Its row is pending, and neither queue nor ledger can hold its key. */
+export const unusable: Judge = ({ key, pending, job }) =>
+  pending.state !== 'pending' || isKeyLength(key)
+    ? null
+    : {
+        reason: 'key_unusable',
+        sentence: `Its row is pending, but its key has ${Buffer.byteLength(key)} bytes, and a key may have ${keyBytesMax}.`,
+        next: `Nothing: it never runs. Other rows of ${job} are not affected.`,
+        nextAt: null,
+        commands: [],
       }
 
 export const held: Judge = (facts) => {

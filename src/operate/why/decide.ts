@@ -1,6 +1,17 @@
 // The one place that decides why a key does not run. In: facts. Out: the reason that has to go first, in words, and those
 // that would hold it back next. Pure: the time is the store's, nothing is asked here.
-import { backedOff, broken, held, notPending, noWorker, paused, quarantined, runAt, suspect } from './blocked.ts'
+import {
+  backedOff,
+  broken,
+  held,
+  notPending,
+  noWorker,
+  paused,
+  quarantined,
+  runAt,
+  suspect,
+  unusable,
+} from './blocked.ts'
 import type { WhyFacts } from './facts.ts'
 import { waiting } from './hinted.ts'
 import type { Judge, Told } from './told.ts'
@@ -12,7 +23,7 @@ export interface Decided extends Told {
 }
 
 /** These answer by themselves: as long as one holds, no other matters. */
-const alone: readonly Judge[] = [broken, held]
+const alone: readonly Judge[] = [broken, unusable, held]
 /** These may hold at the same time; the first is what has to be mended first. */
 const together: readonly Judge[] = [notPending, quarantined, paused, runAt, noWorker, backedOff, suspect]
 

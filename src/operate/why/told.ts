@@ -5,6 +5,7 @@ import type { WhyFacts } from './facts.ts'
 /** Why a key does not run. Stable words; docs/why.md explains each. */
 export const whyReasons = [
   'query_broken',
+  'key_unusable',
   'running',
   'claim_silent',
   'no_row',

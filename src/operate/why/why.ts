@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { messageOf } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
+import { isKeyLength } from '../../job/key.ts'
 import { storable } from '../../job/outcome.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
 import type { Queue } from '../../queue/queue.ts'
@@ -52,7 +53,7 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
     job: name,
     kind: job.slots ? 'schedule' : job.input ? 'input' : 'pending',
     key: text,
-    item: job.input || job.slots ? null : itemOf(job, text),
+    item: job.input || job.slots || !isKeyLength(text) ? null : itemOf(job, text),
     pending,
     ...hints,
     versioned: source.versioned,

@@ -1,14 +1,16 @@
 -- End of a turn: what it found, and when the next one is due.
 -- $1 job · $2 holder · $3 term · $4 json { cursor, next_ms, error, seen, passed, pushed, held, dropped, took_ms, audited, finished,
--- brought_back, estimate, oldest_ms, sample, counted }
+-- brought_back, estimate, oldest_ms, sample, counted, unusable, unusable_key }
 -- A sweep that was made due while the pass ran stays due. The first pass after a loss counts what it brought back; the last
 -- of them ends the heal, and its row is returned: epoch, pushed, took_ms since the loss. The lock on that row counts right
 -- when two turns end at once. The oldest row is that of the whole pass, in however many turns it is made.
 -- pending: what a whole pass saw; before its end the planner's guess, or what this turn saw if that is more. Rows that earlier
--- turns of the pass saw may be done since.
+-- turns of the pass saw may be done since. Rows that cannot be keys are counted by whole passes; one that is not over raises the
+-- count, and never lowers it.
 with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
-    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8)
+    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8,
+    unusable int8, unusable_key text)
 ),
 mine as materialized (
   select s.job
@@ -36,6 +38,9 @@ ended as (
     dropped = coalesce(x.dropped, 0),
     no_progress = case when x.finished then s.stalled else s.no_progress end,
     stalled = case when x.finished then 0 else s.stalled end,
+    unusable = case when x.finished then s.pass_unusable + x.unusable else greatest(s.unusable, s.pass_unusable + x.unusable) end, -- since 9
+    pass_unusable = case when x.finished then 0 else s.pass_unusable + x.unusable end, -- since 9
+    unusable_key = case when x.unusable > 0 then x.unusable_key when not x.finished or s.pass_unusable > 0 then s.unusable_key end, -- since 9
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
   from x cross join mine where s.job = mine.job
   returning s.job

@@ -22,6 +22,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held_rows, s.took_ms::float8 as took_ms,
   s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.unusable::float8 as unusable, s.unusable_key, -- since 9
   s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
   (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, coalesce(greatest(s.no_progress, s.stalled), 0)::float8 as no_progress,
   $1::text as job, p.backlog::float8 as backlog, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,

@@ -109,6 +109,7 @@ export function sweepOf(row: Row): SweepRow {
     held: Number(row.held),
     tookMs: Number(row.took_ms),
     dropped: Number(row.dropped),
+    unusable: numberOrNull(row.unusable) ? { count: Number(row.unusable), key: row.unusable_key as string } : null,
     everyMs: numberOrNull(row.every_ms),
     errors: Number(row.errors),
     pending:

@@ -31,6 +31,7 @@ heal as (
 begun as (
   update regrow.sweeps s
   set next_at = won.at, ramped_at = won.at, cursor = null, holder = null, until = null, last_holder = null,
+    pass_unusable = 0, -- since 9
     pass_seen = 0, heal = case when swept.handled then heal.id end
   from swept cross join won cross join heal where s.job = swept.job
 ),

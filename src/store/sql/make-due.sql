@@ -17,6 +17,7 @@ update regrow.sweeps s set next_at = env.at,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
   , pass_seen = case when c.anew then 0 else s.pass_seen end
+  , pass_unusable = case when c.anew then 0 else s.pass_unusable end -- since 9
   , ramped_at = case when $3::boolean then env.at else s.ramped_at end
 from chosen c cross join env where s.job = c.job
 returning s.job

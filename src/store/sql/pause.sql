@@ -18,6 +18,7 @@ told as (
 counted as (
   update regrow.sweeps s set next_at = env.at, cursor = null, holder = null, until = null
     , pass_seen = 0
+    , pass_unusable = 0 -- since 9
   from env where s.job = $1::text
 )
 insert into regrow.pauses as p (job, reason, author, since, until)

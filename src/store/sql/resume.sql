@@ -11,6 +11,7 @@ ended as (
 begun as (
   update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
     , ramped_at = regrow.clock(), pass_seen = 0
+    , pass_unusable = 0 -- since 9
   from ended where s.job = ended.job
 ),
 told as (

@@ -1,6 +1,7 @@
 // The only file that embeds the user's query. Casts sit on parameters, never on the key column, so its index is used.
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
+import { keyBytesMax } from '../../job/key.ts'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, sqlState } from '../executor.ts'
 import type { Ledger } from '../ledger.ts'
@@ -175,12 +176,15 @@ const smallLedger = 4 * 1024 * 1024
  * The rows of a page, in their order: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37);
  * those that may not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible. Nothing stands
  * before them in the join, so the order is that of the index they were read by, and is not made a second time.
+ * `eligible` is null where the text is longer than a key may be: no queue and no ledger could hold it.
  */
 function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
   const after = resumed ? afterCursor(job, shape, first + 3) : ''
   const [at, horizon] = ['(select at from env)', '(select horizon from env)']
+  const eligible = `(l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= ${horizon})
+    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= ${horizon})`
   return `
 with env as materialized (
   select regrow.clock() as at, regrow.clock() + make_interval(secs => $${first + 2}::float8 / 1000) as horizon,
@@ -192,8 +196,7 @@ remembered as materialized (
 select p.place, p.key, p.version, p.since, ${at} as at, l.renewed is true as renewed,
   case when p.run_at is null and l.retry_at is null then 0 else
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)', at)} end as wait_ms,
-  (l.key is null or l.renewed or l.free) and (p.run_at is null or p.run_at <= ${horizon})
-    and (l.key is null or l.renewed or l.retry_at is null or l.retry_at <= ${horizon}) as eligible
+  ${isBare(job.key) ? eligible : `case when octet_length(p.key) <= ${keyBytesMax} then ${eligible} end`} as eligible
 from (
   select row_number() over (order by ${keys.join(', ')}) as place, ${keyText(keys)} as key, ${columnsOf(shape)} from (
 ${query.text}

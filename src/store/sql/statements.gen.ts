@@ -294,7 +294,8 @@ told as (
 select (select json_agg(extract(epoch from slot) * 1000 order by slot) from skipped)::text as skipped from put`,
   endTurn: `with x as materialized (
   select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
-    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8)
+    dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8,
+    unusable int8, unusable_key text)
 ),
 mine as materialized (
   select s.job
@@ -322,6 +323,9 @@ ended as (
     dropped = coalesce(x.dropped, 0),
     no_progress = case when x.finished then s.stalled else s.no_progress end,
     stalled = case when x.finished then 0 else s.stalled end,
+    unusable = case when x.finished then s.pass_unusable + x.unusable else greatest(s.unusable, s.pass_unusable + x.unusable) end, -- since 9
+    pass_unusable = case when x.finished then 0 else s.pass_unusable + x.unusable end, -- since 9
+    unusable_key = case when x.unusable > 0 then x.unusable_key when not x.finished or s.pass_unusable > 0 then s.unusable_key end, -- since 9
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
   from x cross join mine where s.job = mine.job
   returning s.job
@@ -395,6 +399,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held_rows, s.took_ms::float8 as took_ms,
   s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.unusable::float8 as unusable, s.unusable_key, -- since 9
   s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
   (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, coalesce(greatest(s.no_progress, s.stalled), 0)::float8 as no_progress,
   $1::text as job, p.backlog::float8 as backlog, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
@@ -539,6 +544,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
   s.last_error, s.seen::float8 as seen, s.pushed::float8 as pushed, s.held::float8 as held, s.took_ms::float8 as took_ms,
   s.every_ms::float8 as every_ms, s.dropped::float8 as dropped, s.errors, s.heal is not null as healing,
+  s.unusable::float8 as unusable, s.unusable_key, -- since 9
   s.pending::float8 as pending, s.pending_estimated, (extract(epoch from s.pending_at) * 1000)::float8 as pending_ms,
   (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog,
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
@@ -721,6 +727,7 @@ heal as (
 begun as (
   update regrow.sweeps s
   set next_at = won.at, ramped_at = won.at, cursor = null, holder = null, until = null, last_holder = null,
+    pass_unusable = 0, -- since 9
     pass_seen = 0, heal = case when swept.handled then heal.id end
   from swept cross join won cross join heal where s.job = swept.job
 ),
@@ -744,6 +751,7 @@ update regrow.sweeps s set next_at = env.at,
   until = case when c.anew then null else s.until end,
   last_holder = case when c.anew then null else s.last_holder end
   , pass_seen = case when c.anew then 0 else s.pass_seen end
+  , pass_unusable = case when c.anew then 0 else s.pass_unusable end -- since 9
   , ramped_at = case when $3::boolean then env.at else s.ramped_at end
 from chosen c cross join env where s.job = c.job
 returning s.job`,
@@ -794,6 +802,7 @@ told as (
 counted as (
   update regrow.sweeps s set next_at = env.at, cursor = null, holder = null, until = null
     , pass_seen = 0
+    , pass_unusable = 0 -- since 9
   from env where s.job = $1::text
 )
 insert into regrow.pauses as p (job, reason, author, since, until)
@@ -947,6 +956,7 @@ ended as (
 begun as (
   update regrow.sweeps s set next_at = regrow.clock(), cursor = null, holder = null, until = null, last_holder = null
     , ramped_at = regrow.clock(), pass_seen = 0
+    , pass_unusable = 0 -- since 9
   from ended where s.job = ended.job
 ),
 told as (

@@ -32,9 +32,11 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
       const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs, pushed])
       return rows.length === 1
     },
-    async end(holder, turn, { nextMs, tookMs, oldestMs, broughtBack, ...end }) {
+    async end(holder, turn, { nextMs, tookMs, oldestMs, broughtBack, unusable, ...end }) {
       const detail = JSON.stringify({
         ...end,
+        unusable: unusable?.count ?? 0,
+        unusable_key: unusable?.key ?? null,
         next_ms: nextMs,
         took_ms: Math.round(tookMs),
         oldest_ms: oldestMs ?? null,

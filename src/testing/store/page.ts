@@ -7,6 +7,8 @@ import { things } from './source.ts'
 import { sqlState } from './sql-state.ts'
 
 const keysOf = ({ rows }: Page) => rows.map(({ key }) => key)
+/** Bytes of a key at most, in every store and every queue. */
+const keyBytesMax = 1_024
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `k${String(i).padStart(3, '0')}`)
 const read = (source: Source, after: string | null = null, limit = 100, horizonMs = 0) =>
   source.page(after, limit, horizonMs, 5_000)
@@ -126,6 +128,48 @@ export const pageCases: readonly Case<StoreContext>[] = [
       await fail(context, holder, 'bad', { state: 'quarantined', version: null })
       await fail(context, holder, 'later', { version: null, retryMs: 900_000 })
       assert.deepEqual(keysOf(await read(source, null, 100, 60_000)), [])
+    },
+  },
+  {
+    name: 'rows whose text is longer than a key may be are read and counted, never eligible, and the cursor can stand on them',
+    async run(context) {
+      const [fits, long] = ['m'.repeat(keyBytesMax), 'ü'.repeat(keyBytesMax / 2 + 1)]
+      await context.query('create table regrow_testing.words (id text collate "C")')
+      await context.query(`insert into regrow_testing.words select jsonb_array_elements_text($1::text::jsonb)`, [
+        JSON.stringify(['a', 'b', `b${long}`, fits, `${fits}m`, 'x', long]),
+      ])
+      const query = { text: 'select id from regrow_testing.words', values: [] }
+      const source = context.store.source(context.job(jobName, query))
+      const all = await read(source)
+      assert.deepEqual([all.scanned, keysOf(all), all.last], [7, ['a', 'b', fits, 'x'], long])
+      assert.deepEqual([all.unusable?.count, all.unusable?.before], [3, [2, 3, 4]])
+      const first = await read(source, null, 3)
+      assert.deepEqual([first.scanned, keysOf(first), first.last], [3, ['a', 'b'], `b${long}`])
+      const second = await read(source, first.last, 2)
+      assert.deepEqual([keysOf(second), second.last, second.unusable?.count], [[fits], `${fits}m`, 1])
+      assert.deepEqual(keysOf(await read(source, second.last, 2)), ['x'])
+      assert.equal((await read(source, `${fits}m`, 1)).unusable, undefined)
+      assert.deepEqual(
+        await source.held?.(null, 100, 0, 5_000),
+        source.held && { running: 0, quarantined: 0, backedOff: 0, later: 0 },
+      )
+    },
+  },
+  {
+    name: 'of a key of several columns the joined text counts',
+    async run(context) {
+      await context.query('create table regrow_testing.pairs (tenant int, name text collate "C")')
+      const room = keyBytesMax - '["1",""]'.length
+      await context.query(`insert into regrow_testing.pairs values (1, $1::text), (1, $2::text), (2, 'x')`, [
+        'n'.repeat(room),
+        'n'.repeat(room + 1),
+      ])
+      const query = { text: 'select tenant, name from regrow_testing.pairs', values: [] }
+      const job = context.job(jobName, query, { tenant: 'int', name: 'text' })
+      const source = context.store.source(job)
+      const page = await read(source, null, 2)
+      assert.deepEqual([page.rows.length, page.unusable?.count, page.unusable?.before], [1, 1, [1]])
+      assert.deepEqual(keysOf(await read(source, page.last, 2)), [job.key.encode({ tenant: 2, name: 'x' })])
     },
   },
   {

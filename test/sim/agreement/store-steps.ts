@@ -164,6 +164,7 @@ const turnEnd = fc.record({
   oldestMs: fc.oneof(fc.constantFrom(undefined, null), wait),
   sample: fc.constantFrom(undefined, {}, { bb: 1_767_225_600_000, a: 1_767_225_600_000.125, 10: 5 }),
   audited: fc.constantFrom(undefined, true),
+  unusable: fc.constantFrom(undefined, null, { count: 2, key: 'long' }, { count: 1, key: 'longer' }),
 })
 
 const sweeping = [

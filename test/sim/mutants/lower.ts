@@ -143,6 +143,43 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'await store.prepare({ migrate: false })',
     sim,
   ),
+  {
+    name: 'one-long-key-stops-its-job',
+    bug: 'a row whose key no queue can hold is in the page, and the push that it breaks is not halved: its neighbours never run',
+    changes: [
+      { file: 'test/sim/store/source.ts', find: 'if (!isKeyLength(row.key)) {', put: 'if (row.key === null) {' },
+      {
+        file: 'src/queue/push.ts',
+        find: 'hasCode(error, badHint))',
+        put: 'hasCode(error, badHint) && page.length < 0)',
+      },
+    ],
+    finder: sim,
+  },
+  mutant(
+    'long-keys-in-the-page',
+    'L6: a row whose key cannot be a key is hinted by every pass, and counted by none',
+    'test/sim/store/source.ts',
+    'if (!isKeyLength(row.key)) {',
+    'if (row.key === null) {',
+    sim,
+  ),
+  mutant(
+    'push-not-halved',
+    'M36: a hint that the queue cannot hold keeps its neighbours out',
+    'src/queue/push.ts',
+    'hasCode(error, badHint))',
+    'hasCode(error, badHint) && page.length < 0)',
+    test('unit/queue/push'),
+  ),
+  mutant(
+    'failed-queue-is-full',
+    'a turn that pushed nothing because the queue failed is a success',
+    'src/sweep/pass.ts',
+    `if (ended === 'full' && error !== undefined && total.pushed === 0)`,
+    `if (ended === null)`,
+    test('unit/sweep/pass'),
+  ),
   mutant(
     'nothing-is-swept',
     'rows that nobody enqueued are never hinted',

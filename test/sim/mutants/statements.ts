@@ -21,6 +21,14 @@ export const ofTheStatements: readonly Mutant[] = [
     storeAgreement,
   ),
   mutant(
+    'sql-page-with-long-keys',
+    'a row whose key is too long to be one is eligible',
+    'src/store/sql/source.ts',
+    'case when octet_length(p.key) <= ',
+    'case when octet_length(p.key) < 9999 or 0 > ',
+    test('conformance/pglite-store'),
+  ),
+  mutant(
     'sql-take-unsorted',
     'M30: a take locks its rows in no order',
     sql('take'),

@@ -145,6 +145,7 @@ function sweepOf(row: SweepRow, at: number): Sweep {
     pending:
       pending === null ? null : { count: pending, estimated: row.pendingEstimated, at: date(row.pendingAt as number) },
     oldestAt: dateOrNull(row.oldestAt),
+    unusable: row.unusable > 0 ? { count: row.unusable, key: row.unusableKey as string } : null,
     healing: row.heal !== null,
   }
 }

@@ -58,7 +58,7 @@ function healing(schema: Schema, session: Session, queue: string, loss: Loss, ep
   const id = schema.nextNumber()
   const counts = { jobsLeft, pushed: 0, endedAt: jobsLeft === 0 ? at : null }
   session.set(heals, String(id), { id, queue, epoch, at, how: loss.how, noticedBy: loss.by, ...counts })
-  const free = { holder: null, until: null, lastHolder: null, cursor: null, passSeen: 0 }
+  const free = { holder: null, until: null, lastHolder: null, cursor: null, passSeen: 0, passUnusable: 0 }
   for (const [job, row] of sweeps.rows)
     session.set(sweeps, job, { ...row, ...free, nextAt: at, rampedAt: at, heal: handled.has(job) ? id : null })
 }

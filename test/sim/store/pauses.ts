@@ -36,7 +36,7 @@ export function simPauses(schema: Schema): Pauses {
       if (!pause || (author === null && (pause.until === null || pause.until > at))) return false
       session.set(pauses, job, undefined)
       const row = sweeps.rows.get(job)
-      const free = { cursor: null, holder: null, until: null, lastHolder: null, passSeen: 0 }
+      const free = { cursor: null, holder: null, until: null, lastHolder: null, passSeen: 0, passUnusable: 0 }
       if (row) session.set(sweeps, job, { ...row, ...free, nextAt: at, rampedAt: at })
       const action = author === null ? 'pause over' : 'resume'
       tell(schema, session, { at, author: author ?? 'regrow', action, job, detail: { reason: pause.reason } })
@@ -53,7 +53,7 @@ export function simPauses(schema: Schema): Pauses {
         const pause = { job, reason, author, since: holds.since, until, backlog: holds.backlog }
         session.set(pauses, job, pause)
         const row = sweeps.rows.get(job)
-        const free = { cursor: null, holder: null, until: null, passSeen: 0 }
+        const free = { cursor: null, holder: null, until: null, passSeen: 0, passUnusable: 0 }
         if (row) session.set(sweeps, job, { ...row, ...free, nextAt: at })
         tell(schema, session, { at, author, action: 'pause', job, detail: { reason, until } })
         return pauseOf(pause)

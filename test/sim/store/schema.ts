@@ -59,6 +59,9 @@ export interface SweepRow extends Row {
   readonly heal: number | null
   readonly rampedAt: number | null
   readonly passSeen: number
+  readonly unusable: number
+  readonly unusableKey: string | null
+  readonly passUnusable: number
   readonly pending: number | null
   readonly pendingEstimated: boolean
   readonly pendingAt: number | null
@@ -217,6 +220,9 @@ export const newSweep = (job: string, nextAt: number, everyMs: number): SweepRow
   heal: null,
   rampedAt: null,
   passSeen: 0,
+  unusable: 0,
+  unusableKey: null,
+  passUnusable: 0,
   pending: null,
   pendingEstimated: false,
   pendingAt: null,

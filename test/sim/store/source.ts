@@ -1,10 +1,12 @@
 // The inner face of a job's truth in the model: rows of the application, intents, or slots, joined with ledger and pauses as the
 // statements of src/store/sql/source.ts do it.
 import type { Job } from '../../../src/job/job.ts'
+import { isKeyLength } from '../../../src/job/key.ts'
 import type { SqlDatabase } from '../../../src/store/executor.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, PendingKey, Source } from '../../../src/store/source.ts'
 import { customSource } from '../../../src/store/sql/custom-source.ts'
+import { unusableRows } from '../../../src/store/sql/page.ts'
 import type { AppRow } from './app-tx.ts'
 import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'
@@ -174,6 +176,8 @@ function page(schema: Schema, job: Job, truth: Truth, after: string | null, limi
   let scanned = 0
   let last: string | null = null
   let oldest: number | null = null
+  const before: number[] = []
+  let unusableKey = ''
   for (const { id, parts } of truth.ids()) {
     if (scanned >= limit) break
     if (cursor && byParts(parts, cursor) <= 0) continue
@@ -181,12 +185,19 @@ function page(schema: Schema, job: Job, truth: Truth, after: string | null, limi
     if (!row) continue
     scanned++
     last = row.key
+    // No queue and no ledger could hold it.
+    if (!isKeyLength(row.key)) {
+      before.push(rows.length)
+      unusableKey = row.key
+      continue
+    }
     const answer = eligible(schema, job.name, row, at, horizon)
     if (!answer) continue
     rows.push(answer)
     if (row.since !== null && row.since <= at && (oldest === null || row.since < oldest)) oldest = row.since
   }
-  return { scanned, last, oldestMs: oldest === null ? null : since(at, oldest), rows }
+  const unusable = before.length > 0 ? { unusable: unusableRows(unusableKey, before) } : {}
+  return { scanned, last, oldestMs: oldest === null ? null : since(at, oldest), rows, ...unusable }
 }
 
 function eligible(schema: Schema, job: string, row: Pending, at: number, horizon: number): PageRow | null {

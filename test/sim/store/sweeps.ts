@@ -156,6 +156,7 @@ function ended(row: SweepRow, end: TurnEnd, at: number): SweepRow {
     heal: end.broughtBack ? null : row.heal,
     errors: error === null ? 0 : row.errors + 1,
     passSeen: finished ? 0 : row.passSeen + (end.passed ?? seen),
+    ...unusable(row, end),
     pending: finished ? row.passSeen + seen : estimate !== null ? Math.max(estimate, seen) : row.pending,
     pendingEstimated: finished ? false : row.pendingEstimated || estimate !== null,
     pendingAt: finished || estimate !== null ? at : row.pendingAt,
@@ -172,6 +173,17 @@ function ended(row: SweepRow, end: TurnEnd, at: number): SweepRow {
   }
 }
 
+/** Counted by whole passes; one that is not over raises the count only. */
+function unusable(row: SweepRow, { finished = false, unusable: found = null }: TurnEnd) {
+  const sofar = row.passUnusable + (found?.count ?? 0)
+  const kept = !finished || row.passUnusable > 0 ? row.unusableKey : null
+  return {
+    unusable: finished ? sofar : Math.max(row.unusable, sofar),
+    unusableKey: found ? found.key : kept,
+    passUnusable: finished ? 0 : sofar,
+  }
+}
+
 /** The oldest row is that of the whole pass, in however many turns it is made. */
 function oldest(row: SweepRow, oldestMs: number | null, at: number): number | null {
   const times = [oldestMs === null ? null : plus(at, -oldestMs), row.passSeen > 0 ? row.oldestAt : null]
@@ -184,5 +196,5 @@ function madeDue(row: SweepRow, at: number, anew: boolean): SweepRow {
   const isNew =
     row.holder !== null && row.cursor === null && row.lastAttemptAt !== null && row.lastAttemptAt > plus(at, -1_000)
   if (!anew || isNew) return { ...row, nextAt: at }
-  return { ...row, nextAt: at, cursor: null, holder: null, until: null, lastHolder: null, passSeen: 0 }
+  return { ...row, nextAt: at, cursor: null, holder: null, until: null, lastHolder: null, passSeen: 0, passUnusable: 0 }
 }

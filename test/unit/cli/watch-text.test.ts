@@ -22,7 +22,17 @@ const job = (name: string, more: Partial<JobHealth> = {}): JobHealth => ({
       everyMs: 60_000,
       errors: 0,
     },
-    ...{ seen: 5, pushed: 0, held: 0, tookMs: 3, dropped: 0, pending: null, oldestAt: null, healing: false },
+    ...{
+      seen: 5,
+      pushed: 0,
+      held: 0,
+      tookMs: 3,
+      dropped: 0,
+      unusable: null,
+      pending: null,
+      oldestAt: null,
+      healing: false,
+    },
   },
   ...more,
 })

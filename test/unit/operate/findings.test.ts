@@ -21,6 +21,7 @@ const sweep = (more: Partial<SweepRow> = {}): SweepRow => ({
   held: 0,
   tookMs: 5,
   dropped: 0,
+  unusable: null,
   everyMs: minute,
   errors: 0,
   pending: { count: 0, estimated: false, at: ago(30 * second) },

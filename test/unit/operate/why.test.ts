@@ -9,7 +9,18 @@ const minutes = (count: number) => new Date(at.getTime() + count * 60_000)
 
 const sweep: NonNullable<WhyFacts['sweep']> = {
   ...{ nextAt: minutes(1), sweeping: false, lastAttemptAt: at, lastSuccessAt: at, lastError: null, everyMs: 60_000 },
-  ...{ errors: 0, seen: 1, pushed: 0, held: 0, tookMs: 1, dropped: 0, pending: null, oldestAt: null, healing: false },
+  ...{
+    errors: 0,
+    seen: 1,
+    pushed: 0,
+    held: 0,
+    tookMs: 1,
+    dropped: 0,
+    unusable: null,
+    pending: null,
+    oldestAt: null,
+    healing: false,
+  },
 }
 const ledger: NonNullable<WhyFacts['ledger']> = {
   ...{ state: 'retrying', version: null, failures: 0, crashes: 0, suspect: false, retryAt: null, error: null },

@@ -5,6 +5,7 @@ import { Events } from '../../../src/base/events.ts'
 import type { EventMap } from '../../../src/job/event-map.ts'
 import type { Hint, Pushed } from '../../../src/queue/hint.ts'
 import { lateDoor, pushDoor } from '../../../src/queue/push.ts'
+import { badHint } from '../../../src/queue/queue.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 const hints = (count: number): Hint[] =>
@@ -42,7 +43,7 @@ test('a page that fails is dropped and told; the others are pushed', async () =>
     if (call === 2) throw away
     return takesAll(page)
   })
-  expect(await push(hints(4_500))).toEqual({ added: 2_500, merged: 0, dropped: 2_000 })
+  expect(await push(hints(4_500))).toEqual({ added: 2_500, merged: 0, dropped: 2_000, error: away })
   expect(dropped).toEqual([{ count: 2_000, why: 'queue', error: away }])
 })
 
@@ -55,7 +56,7 @@ test('a queue that does not answer is broken after 10 s', async () => {
   await clock.pass(9_999)
   expect(report).toBeUndefined()
   await clock.pass(2)
-  expect(report).toEqual({ added: 0, merged: 0, dropped: 3 })
+  expect(report).toMatchObject({ added: 0, merged: 0, dropped: 3, error: { code: 'deadline' } })
   expect(dropped).toMatchObject([{ count: 3, why: 'queue', error: { code: 'deadline' } }])
 })
 
@@ -90,7 +91,7 @@ test('a queue that cannot be opened drops hints like a broken one', async () => 
   const { events, dropped } = world(takesAll)
   const refused = new Error('connect ECONNREFUSED')
   const push = lateDoor(() => Promise.reject(refused), events)
-  expect(await push(hints(2))).toEqual({ added: 0, merged: 0, dropped: 2 })
+  expect(await push(hints(2))).toEqual({ added: 0, merged: 0, dropped: 2, error: refused })
   expect(dropped).toEqual([{ count: 2, why: 'queue', error: refused }])
 })
 
@@ -110,4 +111,25 @@ test('a mistake of the user is thrown, not dropped', async () => {
   const push = lateDoor(() => Promise.reject(new RegrowError('not_migrated', 'x', 'y')), events)
   await expect(push(hints(2))).rejects.toMatchObject({ code: 'not_migrated' })
   expect(dropped).toEqual([])
+})
+
+test('hints that a queue can never hold are left out one by one and named; their neighbours get in', async () => {
+  const bad = new Set(['17', '1500'])
+  const { push, dropped } = world((page) => {
+    if (page.some(({ key }) => bad.has(key))) throw new RegrowError(badHint, 'too long', 'Shorten it.')
+    return takesAll(page)
+  })
+  expect(await push(hints(2_500))).toEqual({ added: 2_498, merged: 0, dropped: 2, refused: 2 })
+  expect(dropped).toMatchObject(
+    [...bad].map((key) => ({ count: 1, why: 'refused', job: 'a', key, error: { code: badHint } })),
+  )
+})
+
+test('a queue that is away while a page is halved drops that page', async () => {
+  const { push, dropped } = world((page, call) => {
+    if (call > 1) throw new Error('away')
+    throw new RegrowError(badHint, `one of ${page.length}`, 'Shorten it.')
+  })
+  expect(await push(hints(10))).toMatchObject({ added: 0, dropped: 10, error: { message: 'away' } })
+  expect(dropped).toMatchObject([{ count: 10, why: 'queue' }])
 })

@@ -228,3 +228,50 @@ test('a pass whose turn was taken stops between two pushes of a page', async () 
   await clock.pass(1_000)
   expect(await result).toMatchObject({ pushed: 4_000, ended: 'lost' })
 })
+
+test('a turn that pushed nothing because the queue failed has failed; one that pushed some goes on like a full one', async () => {
+  const away = new Error('away')
+  const failing = (after: number) => {
+    const { ports, keys } = world({ count: 25_000 })
+    let calls = 0
+    const push: PassPorts['push'] = async (hints) => {
+      const taken = calls++ < after
+      return taken
+        ? { added: hints.length, merged: 0, dropped: 0 }
+        : { added: 0, merged: 0, dropped: hints.length, error: away }
+    }
+    return { ports: { ...ports, push }, keys }
+  }
+  const none = failing(0)
+  const failed = { pushed: 0, cursor: null, ended: 'failed', error: away }
+  expect(await pass(none.ports, job, from(null), signal)).toMatchObject(failed)
+  const some = failing(2)
+  const full = await pass(some.ports, job, from(null), signal)
+  expect(full).toMatchObject({ pushed: 2_000, cursor: some.keys[1_999], ended: 'full' })
+})
+
+test('hints that the queue can never hold do not keep the cursor from moving on', async () => {
+  const { ports } = world({ count: 25_000 })
+  const push: PassPorts['push'] = async (hints) => ({ added: hints.length - 1, merged: 0, dropped: 1, refused: 1 })
+  const result = await pass({ ...ports, push }, job, from(null), signal)
+  expect(result).toMatchObject({ pushed: 24_975, dropped: 0, cursor: null, ended: 'finished' })
+})
+
+test('rows that cannot be keys are counted once, in however many turns a page is pushed', async () => {
+  const { ports, keys } = world({ count: 5_000 })
+  // Behind the first row, behind the 1,500th, and behind the last one.
+  const unusable = { count: 3, key: 'xxx', before: [1, 1_500, 5_000] }
+  let room = 1_000
+  const push: PassPorts['push'] = async (hints) => {
+    const added = Math.min(room, hints.length)
+    room -= added
+    return { added, merged: 0, dropped: hints.length - added }
+  }
+  const page: Source['page'] = async (...args) => ({ ...(await ports.source.page(...args)), unusable })
+  const source = { ...ports.source, page }
+  const first = await pass({ ...ports, push, source }, job, from(null), signal)
+  expect(first).toMatchObject({ seen: 5_000, held: -3, cursor: keys[999], unusable: { count: 1, key: 'xxx' } })
+  room = 10_000
+  const whole = await pass({ ...ports, push, source }, job, from(null), signal)
+  expect(whole).toMatchObject({ ended: 'finished', unusable: { count: 3, key: 'xxx' } })
+})

@@ -58,6 +58,9 @@ function filledOf(row: Row): Filled {
     last: row.last as string | null,
     oldestMs: row.oldest_ms === null ? null : Math.max(0, Number(row.oldest_ms)),
     eligible: eligible as number,
+    ...(Number(row.unusable) > 0 && {
+      unusable: { count: Number(row.unusable), key: row.unusable_key as string },
+    }),
     rows: facts.map(([key, version, waitMs, renewed]) => ({ key, version, waitMs, renewed })),
     sample: JSON.parse((row.sample as string | null) ?? '[]') as string[],
     pushed: meant

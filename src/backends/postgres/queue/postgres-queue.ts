@@ -11,6 +11,7 @@ import {
   type QueueBounds,
 } from '../../../queue/hint.ts'
 import {
+  badHint,
   type Filled,
   type FillRequest,
   outOfMemory,
@@ -24,7 +25,7 @@ import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../..
 import { textArray } from '../../../store/sql/array-text.ts'
 import { Bell, type NamedHint } from './bell.ts'
 import { fill } from './fill.ts'
-import { Pushes } from './pushes.ts'
+import { isHintsFault, Pushes } from './pushes.ts'
 import { Reached } from './reached.ts'
 import { Rotation, type RotationOptions } from './rotation.ts'
 import { statements } from './statements.gen.ts'
@@ -68,7 +69,7 @@ export class PostgresQueue implements Queue {
   async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
     if (hints.length === 0) return { added: 0, merged: 0, dropped: 0 }
     const pushed = await this.#during(this.#pushes.push(hints, options)).catch((error: unknown) => {
-      throw isOutOfMemory(error) ? refused(error) : error
+      throw isOutOfMemory(error) ? refused(error) : isHintsFault(error) ? unholdable(error) : error
     })
     this.#bell.ring(new Set(hints.map(({ job }) => job)))
     return pushed
@@ -237,6 +238,14 @@ const markOf = (row: Row | undefined): Mark | null =>
 
 /** Disk full, out of memory, or a limit of the server's own. */
 const isOutOfMemory = (error: unknown) => ['53100', '53200', '53400'].includes(sqlState(error) ?? '')
+
+const unholdable = (cause: unknown) =>
+  new RegrowError(
+    badHint,
+    'The queue cannot hold one of these hints',
+    'It is left out, and named by the event hint.dropped; the others are pushed. Look at its key.',
+    cause,
+  )
 
 const refused = (cause: unknown) =>
   new RegrowError(

@@ -57,7 +57,14 @@ export class Pushes {
     const plain = (options.share ?? 1) === 1 && options.epoch == null
     // Who holds the only connection cannot wait for others that need it.
     const gathers = plain && hints.length <= togetherMax && !isInTransaction()
-    return summed(gathers ? await this.#together.add(hints) : await this.#inTurn(() => this.#send(hints, options)))
+    const alone = () => this.#inTurn(() => this.#send(hints, options))
+    if (!gathers) return summed(await alone())
+    // M36: what breaks the hints of several callers is one caller's affair; each sends its own.
+    const outcomes = this.#together.add(hints).catch((error: unknown) => {
+      if (isHintsFault(error)) return alone()
+      throw error
+    })
+    return summed(await outcomes)
   }
 
   /** S11: hints that the swept lane of a job may still take; up to `wanted` are kept for this one until `done` tells how many it took. */
@@ -186,6 +193,9 @@ export class Pushes {
     return hints.map((hint) => outcomes.get(nameOf(hint)) ?? 'added')
   }
 }
+
+/** What a hint is breaks the statement: a text that cannot be stored, or is too long for the index. Others would get in. */
+export const isHintsFault = (error: unknown): boolean => /^(22|23(?!505)|54)/.test(sqlState(error) ?? '')
 
 /** Somebody has pushed one of these keys, or does at this moment. */
 const unlessThere = (error: unknown): undefined => {

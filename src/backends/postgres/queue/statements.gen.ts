@@ -24,7 +24,7 @@ put as (
   :returning
 ),
 seen as materialized (
-  select count(*)::int as scanned, (count(*) filter (where eligible))::int as eligible,
+  select count(*)::int as scanned, (count(*) filter (where eligible))::int as eligible, (count(*) - count(eligible))::int as unusable,
     count(*) filter (where eligible and wait_ms = 0 and not renewed) as plain,
     extract(epoch from max(at) - min(since) filter (where eligible and since <= at)) * 1000 as oldest_ms,
     max(key) filter (where place = :4::int8) as last,
@@ -36,7 +36,9 @@ seen as materialized (
 added as materialized (
   select :added::int as count
 )
-select seen.scanned, seen.eligible, seen.oldest_ms::float8 as oldest_ms, added.count as added, env.meant, seen.last,
+select seen.scanned, seen.eligible, seen.unusable,
+  case when seen.unusable > 0 then (select left(p.key, 60) from page p where p.eligible is null limit 1) end as unusable_key,
+  seen.oldest_ms::float8 as oldest_ms, added.count as added, env.meant, seen.last,
   case when added.count < :3::int8 or not env.meant then 0 else (
     select count(*) from page p where p.eligible and p.wait_ms = 0 and not p.renewed
       and (

@@ -223,6 +223,9 @@ export const migrations: readonly { version: number; name: string; statements: r
     `drop index if exists regrow.intents_job`,
   ] },
   { version: 9, name: '009-repairs', statements: [
-
+    `alter table regrow.sweeps
+  add column if not exists unusable bigint not null default 0,
+  add column if not exists unusable_key text,
+  add column if not exists pass_unusable bigint not null default 0`,
   ] },
 ]

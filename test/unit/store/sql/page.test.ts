@@ -29,3 +29,15 @@ test('rows with facts have them, and an empty page has neither rows nor an end',
   const empty = { scanned: 0, last: null, oldestMs: null, rows: [] }
   expect(pageOf(keyCodec('text'), { scanned: 0, oldest_ms: null, keys: null, facts: null })).toEqual(empty)
 })
+
+test('rows that cannot be keys are none of the rows, and the cursor can stand on one of them', () => {
+  const long = 'x'.repeat(2_000)
+  const row = { scanned: 4, oldest_ms: null, keys: 'null,"a",["b"],null', unusable_key: long, facts: null }
+  expect(pageOf(keyCodec('text'), row)).toEqual({
+    scanned: 4,
+    last: long,
+    oldestMs: null,
+    rows: [plain('a')],
+    unusable: { count: 2, key: 'x'.repeat(60), before: [0, 1] },
+  })
+})

@@ -1,0 +1,119 @@
+// What is hostile and no outage: rows whose key cannot be a key, a queue that refuses a push for one of its hints, and a pending query
+// that a row breaks for a while. Drawn apart from the plan, so that a seed plays the same with and without them.
+import { RegrowError } from '../../src/base/errors.ts'
+import { isKeyLength } from '../../src/job/key.ts'
+import type { Hint } from '../../src/queue/hint.ts'
+import { badHint } from '../../src/queue/queue.ts'
+import { render, ship } from './cast.ts'
+import { type Blow, Draw } from './plan.ts'
+import { seededRandom } from './seeded-random.ts'
+import { sqlError } from './store/sql-error.ts'
+import type { SimWorld } from './world.ts'
+
+export type HostileKind = 'hostile row' | 'hint refused' | 'page broken'
+
+const kinds: readonly HostileKind[] = ['hostile row', 'hint refused', 'page broken']
+const againMs = 300
+/** What the index of a queue in Postgres takes. */
+const indexBytes = 2_704
+
+export function hostileOf(seed: number, stormMs: number): Blow[] {
+  const draw = new Draw(seededRandom(seed * 11 + 5))
+  return kinds
+    .filter(() => draw.chance(0.3))
+    .flatMap((kind) =>
+      Array.from({ length: draw.whole(1, 3) }, () => ({
+        kind,
+        atMs: draw.between(0, stormMs),
+        ms: draw.between(500, 10_000),
+      })),
+    )
+}
+
+/** Keys between those of good rows: some that only a worker would refuse, and some that no index holds. */
+const hostileKeys = [
+  `o1${'x'.repeat(3_000)}`,
+  `o10${'é'.repeat(600)}`,
+  `o5${'y'.repeat(1_500)}`,
+  `z${'z'.repeat(5_000)}`,
+]
+
+export class Hostile {
+  /** Hostile rows that are committed, by key. */
+  readonly rows = new Set<string>()
+  readonly #world: SimWorld
+  /** Keys that end like this are refused. */
+  #refused: string | null = null
+  #broken: string | null = null
+
+  constructor(world: SimWorld) {
+    this.#world = world
+  }
+
+  async strike({ kind, ms }: Blow & { kind: HostileKind }): Promise<void> {
+    const { kernel, tally } = this.#world
+    const pick = Math.floor(ms)
+    if (kind === 'hostile row') return this.#write(hostileKeys[pick % hostileKeys.length] as string)
+    if (kind === 'hint refused') {
+      this.#refused = String(pick % 10)
+      kernel.after(ms, () => {
+        this.#refused = null
+      })
+      return
+    }
+    tally.fault('pending query broken by a row')
+    this.#broken = pick % 2 === 0 ? ship.name : render.name
+    kernel.after(ms, () => {
+      this.#broken = null
+    })
+  }
+
+  end(): void {
+    this.#refused = null
+    this.#broken = null
+  }
+
+  /** Throws as a queue does that cannot hold one of them. */
+  push(hints: readonly Hint[]): void {
+    const refused = this.#refused
+    const bad = hints.find(
+      ({ key }) => Buffer.byteLength(key) > indexBytes || (refused !== null && key.endsWith(refused)),
+    )
+    if (!bad) return
+    this.#world.tally.fault('push refused for one of its hints')
+    throw new RegrowError(badHint, `The queue cannot hold ${bad.key.slice(0, 40)}`, 'Look at its key.')
+  }
+
+  /** Throws as the server does when a row breaks the query that is asked for a page. */
+  arrives(call: string): void {
+    if (this.#broken !== null && call === `source(${this.#broken}).page`) throw sqlError('22012', 'division by zero')
+  }
+
+  /** L6: each of these rows is counted by the sweep of its job, and none of them ever becomes a hint. */
+  check(jobs: readonly string[]): void {
+    const { db, oracle, server } = this.#world
+    if (this.rows.size === 0 || !jobs.includes(ship.name)) return
+    const counted = db.sweeps.get(ship.name)?.unusable
+    oracle.check('L6', Number(counted) === this.rows.size, () => `${counted} of ${this.rows.size} hostile rows counted`)
+    const hinted = server?.queue.all().find(({ job, key }) => job === ship.name && !isKeyLength(key))
+    oracle.check('L6', hinted === undefined, () => `a hostile row is hinted: ${hinted?.key.slice(0, 20)}`)
+  }
+
+  async #write(key: string): Promise<void> {
+    const { db, kernel, network, tally } = this.#world
+    for (;;) {
+      if (!network.servers.store.down) {
+        const tx = db.begin()
+        try {
+          await tx.put(ship.table, key, { state: 'pending', generation: 1, runAtMs: null })
+          await tx.commit()
+          this.rows.add(key)
+          return tally.fault('row whose key cannot be a key')
+        } catch {
+          db.kill(tx)
+        }
+      }
+      await kernel.passed(againMs)
+    }
+  }
+}
