@@ -120,6 +120,7 @@ export const ofSchedules: readonly Mutant[] = [
     'unique-texts-of-users-as-they-are',
     "a user's unique text may be the one that a schedule has",
     'src/job/unique.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template.
     '(ownLike.test(text) ? `\\\\${text}` : text)',
     'text',
     test('flow/schedules-handing-over'),
