@@ -2,6 +2,7 @@
 import type { QueueDriver, StoreDriver } from './backends/driver.ts'
 import type { Duration } from './base/duration.ts'
 import type { Events } from './base/events.ts'
+import type { LogOption } from './base/log.ts'
 import type { LoopReport } from './base/watchdog.ts'
 import type { DeclareJob, EnqueueReport } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
@@ -33,6 +34,11 @@ export interface AppOptions<Tx = Transaction> {
   lease?: Duration
   /** Bring regrow's tables up to date on first use. Defaults to true outside production. */
   migrate?: boolean
+  /**
+   * Where lines for people go: warnings of regrow, and `ctx.log` of handlers. `false`: nowhere. Defaults to standard error. The same
+   * warning is said at once, then after 10 s and at growing intervals, with how often it happened. `app.on` hears everything.
+   */
+  log?: LogOption
 }
 
 export interface WorkOptions {
@@ -44,11 +50,16 @@ export interface WorkOptions {
   only?: string | readonly string[]
   /** Jobs that this worker leaves to others. Defaults to none. */
   except?: string | readonly string[]
+  /** Replaces the app's `log` from now on. */
+  log?: LogOption
 }
 
 /** A worker of this process. */
 export interface WorkerHandle {
-  /** Resolves when the store is open and the worker is registered. */
+  /**
+   * Resolves when the store is open and the worker is registered. A store that is away is waited for; rejects where that would not
+   * help (no such database, user or host, a right that is missing, an app that was closed).
+   */
   readonly ready: Promise<void>
   /** The jobs that it works on. */
   readonly jobs: readonly string[]
@@ -106,6 +117,9 @@ export interface App<Tx = Transaction> extends Pausing {
   /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
   sweep(options?: SweepOptions): Promise<SweepReport[]>
   on: Events<EventMap>['on']
-  /** Closes what this app opened. Stop workers first. */
+  /**
+   * Stops the workers of this app, gently unless they are being stopped already, then closes what it opened. May be called at any time and
+   * again; every call after it fails with `closed`.
+   */
   close(): Promise<void>
 }

@@ -1,10 +1,9 @@
 // The composition root: wires both arrows to a store and a queue. Nothing is opened before first use.
-import type { App, AppOptions, DeclaredJob } from './app.ts'
+import type { App, AppOptions, DeclaredJob, WorkOptions } from './app.ts'
 import { type Clock, systemClock } from './base/clock.ts'
-import { milliseconds } from './base/duration.ts'
 import { isProduction, whereabouts } from './base/environment.ts'
-import { RegrowError } from './base/errors.ts'
 import { Events } from './base/events.ts'
+import { Life } from './base/life.ts'
 import { once } from './base/once.ts'
 import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
@@ -14,12 +13,13 @@ import { hintingAfterCommit } from './enqueue/after-commit.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
-import { chosenHandlers, readApp } from './job/app-options.ts'
+import { chosenHandlers, readApp, unhandled } from './job/app-options.ts'
 import type { DeclareJob } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
 import type { GivenOptions, Job } from './job/job.ts'
 import { Registry } from './job/registry.ts'
+import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
 import { doctor } from './operate/doctor/doctor.ts'
 import { health } from './operate/health.ts'
@@ -36,12 +36,13 @@ import { beginning } from './schedule/begin.ts'
 import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/declare.ts'
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
-import { guardedStore, isPassing } from './store/guarded.ts'
+import { guardedStore } from './store/guarded.ts'
+import { isAway, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
 import { sweepOnDemand } from './sweep/on-demand.ts'
-import { stop } from './worker/stop.ts'
+import { handleOf } from './worker/handle.ts'
 import { Worker } from './worker/worker.ts'
 
 /** Makes an app. It opens nothing, and mistakes in declarations are told all at once on first use. */
@@ -57,8 +58,15 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const life = new Life(clock)
+  /** What each live worker chose. */
+  const serving = new Set<WorkOptions>()
 
-  const connected = once(() => options.store.open({ clock, leaseMs }))
+  const connected = once(async () => {
+    life.check()
+    return options.store.open({ clock, leaseMs })
+  })
   const guarded = once(async () => guardedStore((await connected()).store, clock, random))
   const stored = once(async () => {
     registry.verify()
@@ -139,12 +147,19 @@ export function compose<Tx = Transaction>(
     const enqueue = job.slots ? enqueueSlots : given.input === undefined ? enqueueKeys : enqueueInputs
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
       registry.verify()
-      return enqueue(enqueuing, job, items, choice)
+      life.enter()
+      try {
+        return await enqueue(enqueuing, job, items, choice)
+      } finally {
+        life.leave()
+      }
     }
     const one = (item: unknown, choice?: object) => many([item], choice)
     const kind = job.slots ? 'schedule' : given.input === undefined ? 'pending' : 'input'
     const key = kind === 'pending' ? job.key.shape : null
     declared.push({ name, kind, key, handled: given.run !== undefined, enqueue: one })
+    if ([...serving].some((choice) => unhandled(choice, [], [name]).length > 0))
+      events.emit('job.unhandled', { jobs: [name], why: 'late' })
     return {
       name,
       enqueue: one,
@@ -154,7 +169,7 @@ export function compose<Tx = Transaction>(
     }
   }
 
-  return {
+  const app: App<Tx> = {
     job: declare as unknown as DeclareJob<Tx>,
     on: events.on.bind(events) as App['on'],
     transaction: async (fn) => {
@@ -199,23 +214,34 @@ export function compose<Tx = Transaction>(
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
     migrate: async () => (await guarded()).migrate(),
-    close: once(async () => {
-      await (await opened.peek())?.queue.close()
-      await (await connected.peek())?.store.close()
-    }),
+    close: () =>
+      life.close(async () => {
+        try {
+          await (await opened.peek())?.queue.close()
+        } finally {
+          await (await connected.peek())?.store.close()
+          reporter.flush()
+        }
+      }),
     work: (choice = {}) => {
       registry.verify()
       const known = declared.map(({ name }) => name)
       const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], known)
-      const leaving = new AbortController()
-      const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving.signal }
-      const open = retry(clock, random, opening, opened)
-      const started = open.then(({ store, queue, canary, source, push, fill }) => {
-        const { promise: registered, resolve } = pledge()
+      reporter.use(choice.log)
+      const missing = unhandled(choice, handlers, known)
+      if (missing.length > 0) events.emit('job.unhandled', { jobs: missing, why: 'handler' })
+      const serves = { ...choice }
+      serving.add(serves)
+      const start = async (leaving: AbortSignal) => {
+        const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving }
+        const { store, queue, canary, source, push, fill } = await retry(clock, random, opening, opened)
+        // Nobody would stop what begins after this.
+        leaving.throwIfAborted()
+        const { promise: registered, resolve, reject } = pledge()
         const { schedules, intents } = store
         const recurring = { schedules, intents, clock, random, events, push, leaseMs, queue }
         const worker = new Worker(
-          { clock, random, events, store, source, queue, push, begin: beginning(recurring) },
+          { clock, random, events, log: reporter.log, store, source, queue, push, begin: beginning(recurring) },
           {
             handlers: [...handlers, handOver(recurring)],
             concurrency: choice.concurrency ?? 10,
@@ -256,44 +282,33 @@ export function compose<Tx = Transaction>(
         const audits = auditLoop({ ...recurring, mayBegin, declare })
         const watchdog: Watchdog = new Watchdog(
           [...worker.loops(), ...lower, audits, queue.probing()],
-          { clock, random, failed: (loop, error) => events.emit('loop.failed', { loop, error }) },
+          {
+            clock,
+            random,
+            failed: (loop, error) => {
+              events.emit('loop.failed', { loop, error })
+              if (loop === 'beat' && isRefused(error)) reject(error)
+            },
+          },
           (loop) => events.emit('loop.stalled', { loop }),
         )
         canary.onSuspicion = () => watchdog.wake('canary')
         queue.onDown = () => watchdog.wake('queue', 'own sweep')
         watchdog.start()
         return { worker, watchdog, registered }
-      })
-      const now = new AbortController()
-      const ready = started.then(({ registered }) => registered)
-      let stopping: Promise<void> | undefined
-      return {
-        ready,
-        jobs: handlers.map(({ job }) => job.name),
-        slots: async () => (await started).worker.slots(),
-        report: async () => (await started).watchdog.report(),
-        stop: ({ grace = '25s' } = {}) => {
-          if (stopping) now.abort()
-          leaving.abort()
-          // Who stops a worker that still waits for its store wants no more of it, not even its error.
-          ready.catch(() => {})
-          stopping ??= started.then(
-            ({ worker, watchdog }) => stop(clock, watchdog, worker, milliseconds(grace), now.signal),
-            () => {},
-          )
-          return stopping
-        },
       }
+      const jobNames = names(handlers.map(({ job }) => job))
+      return handleOf({ clock, events, life, jobs: jobNames, start, over: () => serving.delete(serves) })
     },
   }
+  return life.guard(app, ['job', 'jobs', 'on', 'work', 'close'])
 }
 
 const names = (jobs: readonly Job[]) => jobs.map(({ name }) => name)
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
 const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
-  const mistake = error instanceof RegrowError && !['store_away', 'deadline'].includes(error.code)
-  const waits = !mistake && isPassing(error)
+  const waits = isAway(error)
   if (waits) events.emit('loop.failed', { loop: 'open', error })
   return waits
 }

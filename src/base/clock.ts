@@ -9,9 +9,14 @@ export interface Clock {
   /** Resolves after `ms`, or as soon as `signal` aborts; it never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls `then` after `ms`; what it returns ends that. For a wait that is mostly ended early it is cheaper than `sleep`. */
-  after(ms: number, then: () => void): () => void
+  after(ms: number, then: () => void, options?: AfterOptions): () => void
   /** Resolves once everything that is ready now has run; lets work gather into a batch. */
   gather(): Promise<void>
+}
+
+export interface AfterOptions {
+  /** Does not keep the process alive. Defaults to false. */
+  readonly background?: boolean
 }
 
 /** The longest delay a Node timer can hold; longer sleeps are cut there, loops simply tick once more. */
@@ -31,8 +36,9 @@ export const systemClock: Clock = {
       const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs))
       signal?.addEventListener('abort', done)
     }),
-  after: (ms, then) => {
+  after: (ms, then, { background = false } = {}) => {
     const timer = setTimeout(then, Math.min(Math.max(ms, 0), longestTimerMs))
+    if (background) timer.unref()
     return () => clearTimeout(timer)
   },
   gather: () => new Promise((resolve) => setImmediate(resolve)),

@@ -8,6 +8,7 @@ type Listener = (detail: never, name: never) => void
 /** A typed event source; each event is also published on the diagnostics channel `regrow`. */
 export class Events<EventMap extends object> {
   readonly #listeners = new Map<string, Set<Listener>>()
+  #overhears: (name: keyof EventMap & string, detail: EventMap[keyof EventMap]) => void = () => {}
 
   /** Calls `listener` for each event of that name (`'*'`: of any). Returns the function that ends it. */
   on<Name extends keyof EventMap & string>(
@@ -19,6 +20,11 @@ export class Events<EventMap extends object> {
     return () => set.delete(listener as Listener)
   }
 
+  /** Calls `listener` for whatever is emitted anyway: it does not count as somebody that an event would reach. There is one. */
+  overhear(listener: (name: keyof EventMap & string, detail: EventMap[keyof EventMap]) => void): void {
+    this.#overhears = listener
+  }
+
   /** True when an event of that name would reach somebody: lets hot paths skip building details. */
   heard(name: keyof EventMap & string): boolean {
     return everything.hasSubscribers || !!this.#listeners.get(name)?.size || !!this.#listeners.get('*')?.size
@@ -28,6 +34,7 @@ export class Events<EventMap extends object> {
     if (everything.hasSubscribers) everything.publish({ name, detail })
     this.#call(name, name, detail)
     this.#call('*', name, detail)
+    this.#overhears(name, detail)
   }
 
   #call(key: string, name: string, detail: unknown): void {

@@ -18,6 +18,7 @@ export async function retry<T>(clock: Clock, random: Random, choice: RetryChoice
     } catch (error) {
       if (choice.signal?.aborted || !choice.again(error, tries)) throw error
       await clock.sleep(spread(random, choice.delayMs * Math.min(2 ** (tries - 1), 20), 0.25), choice.signal)
+      if (choice.signal?.aborted) throw error
     }
   }
 }

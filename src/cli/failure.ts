@@ -1,5 +1,5 @@
 // An error as people and machines see it: message and hint, never a secret; a stack only with --debug.
-import { redact } from '../index.ts'
+import { adviceOn, redact } from '../index.ts'
 import { exitCodes } from './command.ts'
 import { type Output, visible } from './output.ts'
 
@@ -46,18 +46,11 @@ export function failureOf(error: unknown): Failure {
   const message =
     error.message || inner.map((each: unknown) => (each instanceof Error ? each.message : each)).join('; ')
   const word = typeof code === 'string' ? code : error.name
-  return { code: word, message: redact(message || error.name), hint: hints[word] ?? 'With --debug the stack is shown.' }
-}
-
-const hints: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there. Is the server running, and is the address right?',
-  ENOTFOUND: 'There is no host of that name. Is the address right?',
-  EAI_AGAIN: 'The name of the host could not be looked up. Is the address right, is there a network?',
-  ETIMEDOUT: 'It did not answer. Is the address right, does a firewall stand between?',
-  '28P01': 'User or password is wrong.',
-  '28000': 'The server does not let this user in: see its pg_hba.conf.',
-  '3D000': 'There is no database of that name on the server.',
-  '42501': 'This user lacks a right. `regrow migrate` needs to create a schema; the rest needs to write to it.',
+  return {
+    code: word,
+    message: redact(message || error.name),
+    hint: adviceOn(error) ?? 'With --debug the stack is shown.',
+  }
 }
 
 /** The chain of causes; one that is a circle is told once round. */

@@ -1,7 +1,9 @@
 // What people and machines see. A command has one result: text for people, or one JSON document.
 import { createColors } from 'picocolors'
-import { readable, redact } from '../index.ts'
+import { readable, redact, visible } from '../index.ts'
 import type { Surroundings } from './config.ts'
+
+export { visible }
 
 export interface Output {
   readonly json: boolean
@@ -19,14 +21,6 @@ export function output(around: Surroundings, json: boolean): Output {
     result: (document, text) => around.write(`${json ? JSON.stringify(document, null, 2) : text()}\n`),
     note: (text) => around.complain(`${redact(text)}\n`),
   }
-}
-
-/** Text that cannot move the cursor or ring bells: keys and errors come from anywhere. */
-export function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
-  })
 }
 
 /** The first line of an error, `most` characters at most. */

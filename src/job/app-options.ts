@@ -12,8 +12,15 @@ const guardNames: readonly Guard[] = ['claim', 'none']
 
 /** The lease and the guard of an app, and what is wrong with its options; nothing is thrown. */
 export function readApp(given: object | undefined): { leaseMs: number; guard: Guard; mistakes: string[] } {
-  const options = (given ?? {}) as { store?: unknown; queue?: unknown; guard?: unknown; lease?: Duration }
-  const mistakes = unknownOptions(options, ['store', 'queue', 'guard', 'lease', 'migrate'], 'regrow()')
+  const options = (given ?? {}) as {
+    store?: unknown
+    queue?: unknown
+    guard?: unknown
+    lease?: Duration
+    log?: unknown
+  }
+  const mistakes = unknownOptions(options, ['store', 'queue', 'guard', 'lease', 'migrate', 'log'], 'regrow()')
+  mistakes.push(...logMistakes(options.log, 'regrow()'))
   if (options.store === undefined)
     mistakes.push('regrow(): `store` is missing: where is the truth? Give postgres(url) or pglite(directory)')
   else if (!opens(options.store))
@@ -44,7 +51,24 @@ interface WorkChoice {
   readonly concurrency?: unknown
   readonly only?: unknown
   readonly except?: unknown
+  readonly log?: unknown
 }
+
+/** Jobs that nobody here runs though nobody said so; `handlers` are those that this worker serves. */
+export function unhandled(
+  { only, except }: WorkChoice,
+  handlers: readonly Handler[],
+  declared: readonly string[],
+): readonly string[] {
+  if (only !== undefined) return []
+  const served = new Set<unknown>([...handlers.map(({ job }) => job.name), ...[except].flat()])
+  return declared.filter((name) => !served.has(name))
+}
+
+const logMistakes = (log: unknown, where: string) =>
+  log === undefined || log === false || typeof log === 'function'
+    ? []
+    : [`${where}: \`log\` is ${log === true ? 'true' : kind(log)}; expected false, or a function that takes a record`]
 
 /**
  * The handlers that a worker serves, of all that it has; `declared` are the names of all jobs of the app.
@@ -55,7 +79,8 @@ export function chosenHandlers(
   handlers: readonly Handler[],
   declared: readonly string[],
 ): readonly Handler[] {
-  const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except'], 'work()')
+  const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except', 'log'], 'work()')
+  mistakes.push(...logMistakes(choice.log, 'work()'))
   const { concurrency = 10 } = choice
   if (!isCount(concurrency))
     mistakes.push(`work(): \`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)

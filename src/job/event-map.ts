@@ -80,6 +80,10 @@ export interface EventMap {
   'worker.gone': { holder: string }
   /** Half of this worker's slots are stuck: the process wants to be started anew. Told once; nothing ends by itself. */
   'worker.recycle': { stuck: number; concurrency: number }
+  /** This worker cannot start, since another try would not help; `ready` rejects with `error`. `awaited`: somebody asked for `ready`. */
+  'worker.failed': { error: unknown; awaited: boolean }
+  /** Jobs of this app that this worker does not run: `handler`: it has none of them; `late`: they were declared after `app.work()`. */
+  'job.unhandled': { jobs: readonly string[]; why: 'handler' | 'late' }
   /** A background loop failed one round and goes on. */
   'loop.failed': { loop: string; error: unknown }
   'loop.stalled': { loop: string }

@@ -96,13 +96,15 @@ export async function aftermath(
 
 function tell(events: Events<EventMap>, { ended, settlement, held }: Settled, heard: boolean): void {
   const { job, key } = ended.entry
+  const error = 'error' in settlement ? settlement.error : null
   if (!held) events.emit('job.leaseLost', { job: job.name, key })
-  else if (heard)
+  // A failure is always worth its event: the log overhears it.
+  else if (heard || error !== null)
     events.emit('job.settled', {
       job: job.name,
       key,
       state: settlement.state,
-      error: 'error' in settlement ? settlement.error : null,
+      error,
       tookMs: ended.tookMs,
     })
 }

@@ -1,7 +1,7 @@
 // The ctx of handlers: what a run may use, and the marks it leaves. Signals are made only when somebody asks for one.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
-import { log } from '../base/log.ts'
+import type { Log, LogRecord } from '../base/log.ts'
 import type { Context, ManyContext } from '../job/handler.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ready } from './batch.ts'
@@ -10,6 +10,8 @@ import type { Transact } from './transact.ts'
 /** One call of a handler while it runs. */
 export interface RunState {
   readonly entries: readonly Ready[]
+  /** Where `ctx.log` writes. */
+  readonly log: Log
   /** Outcomes that the handler chose for single keys, by take; made by the first one. */
   marks: Map<number, Outcome> | undefined
   /** Takes that `ctx.tx` has settled; made by the first one. */
@@ -123,14 +125,12 @@ class BatchContext implements ManyContext<unknown, never> {
 const txOf = (transact: Transact, state: RunState): Context<never>['tx'] =>
   ((work: unknown, options: { settle?: boolean } = {}) => transact(state, work, options)) as Context<never>['tx']
 
-function logOf({ entries }: RunState): Context['log'] {
+function logOf({ entries, log }: RunState): Context['log'] {
   const { job, key } = entries[0] as Ready
-  const told = { job: job.name, ...(entries.length === 1 ? { key } : { keys: entries.length }) }
-  return {
-    info: (message) => log('info', message, told),
-    warn: (message) => log('warn', message, told),
-    error: (message) => log('error', message, told),
-  }
+  const fields = { job: job.name, ...(entries.length === 1 ? { key } : { keys: entries.length }) }
+  const at = (level: LogRecord['level']) => (message: string) =>
+    log({ level, message: String(message), event: null, fields })
+  return { info: at('info'), warn: at('warn'), error: at('error') }
 }
 
 function signalOf(state: RunState): AbortSignal {

@@ -1,6 +1,7 @@
 // What a worker is given: the ports of both sides, and how it is meant to work.
 import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
+import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
@@ -15,6 +16,7 @@ export interface WorkerPorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
+  readonly log: Log
   readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'transaction'>
   readonly source: (job: Job) => Source
   readonly queue: PopQueue

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
@@ -20,6 +21,7 @@ export interface RunPorts {
   readonly claims: Claims
   readonly running: Running
   readonly events: Events<EventMap>
+  readonly log: Log
   readonly transact: Transact
   /** False: our claims may be somebody else's by now. */
   readonly sure: () => boolean
@@ -52,6 +54,10 @@ class Call implements RunState, Watched {
     this.#ports = ports
     this.#handler = handler
     this.#tells = tells
+  }
+
+  get log(): Log {
+    return this.#ports.log
   }
 
   get timeoutMs(): number {

@@ -113,7 +113,8 @@ export class Worker {
       source: ({ job }) => ports.source(job),
     })
     const sure = () => this.sure()
-    this.#run = { clock, random: ports.random, claims: this.claims, running: this.running, events, transact, sure }
+    const { random, log } = ports
+    this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
   }
 
   loops(): LoopSpec[] {

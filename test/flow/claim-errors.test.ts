@@ -30,7 +30,7 @@ function failingRelease(failures: number): StoreDriver {
 
 test('a key whose batch failed between check and start is not held for ever: it runs', async () => {
   await db.exec(`insert into things values ('a', 'pending'), ('b', 'done')`)
-  const app = regrow({ store: failingRelease(2), lease: '2s' })
+  const app = regrow({ store: failingRelease(2), lease: '2s', log: false })
   const ear = new Ear(app)
   const job = app.job('thing.make', {
     pending: sql`select id from things where state = 'pending'`,
@@ -53,7 +53,7 @@ test('a batch that needs more calls than there are slots, and cannot be given ba
     insert into things values ('x', 'pending'), ('y', 'pending'), ('z', 'pending');
     insert into regrow.ledger (job, key, state, failures, together, retry_at)
       select 'thing.many', id, 'retrying', 1, 1, now() - interval '1 s' from things where state = 'pending'`)
-  const app = regrow({ store: failingRelease(1), lease: '2s' })
+  const app = regrow({ store: failingRelease(1), lease: '2s', log: false })
   const ear = new Ear(app)
   const job = app.job('thing.many', {
     pending: sql`select id from things where state = 'pending'`,

@@ -78,6 +78,26 @@ describe('migrate', () => {
 })
 
 describe('work', () => {
+  test('a database that does not exist ends it with the cause, in one message', async () => {
+    const wrong = new Project({ TEST_STORE: `${on.project.env.TEST_STORE}_none` })
+    onTestFinished(() => wrong.remove())
+    wrong.write('app.mjs', cliApp)
+    const { code, stdout, stderr } = await wrong.run('work', '--app', 'app.mjs')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^regrow: The store cannot be opened: database "\S+_none" does not exist\n {2}→ There is no/)
+  })
+
+  test('a script that does not look at `ready` ends with a line that says why', async () => {
+    const wrong = new Project({ TEST_STORE: `${on.project.env.TEST_STORE}_none` })
+    onTestFinished(() => wrong.remove())
+    wrong.write('app.mjs', `${cliApp}\napp.work()\n`)
+    const { code, stderr } = await wrong.node('app.mjs').ended
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^regrow: this worker cannot start: The store cannot be opened: database "\S+_none" does not exist; There is no database/,
+    )
+  })
+
   test('runs what is pending, and says so in one line', async () => {
     await on.client.query(`insert into things (id) values ('a'), ('b')`)
     const running = await on.started('--concurrency', '3')

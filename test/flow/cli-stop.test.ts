@@ -129,7 +129,7 @@ describe('half of the slots are stuck', () => {
     const { code, stderr } = await running.ended
     expect(code).toBe(3)
     expect(stderr).toContain('hang stuck did not end after its timeout; its slot is stuck')
-    expect(stderr).toContain('Stopping, to be started anew')
+    expect(stderr).toContain('Stopping, to be restarted')
     expect(await rows(`select id, state from things order by id`)).toEqual([
       { id: 'stuck', state: 'pending' },
       { id: 'w', state: 'done' },

@@ -129,7 +129,12 @@ export class World {
   /** An app in this world, with a queue of its own unless one is given. */
   app(options: Partial<AppOptions> = {}, queue = this.queue()) {
     const app = compose(
-      { store: this.store(), queue: { kind: 'queue', name: 'memory', open: async () => queue }, ...options },
+      {
+        store: this.store(),
+        queue: { kind: 'queue', name: 'memory', open: async () => queue },
+        log: false,
+        ...options,
+      },
       { clock: this.clock, random: seededRandom(this.#seed++) },
     )
     const ear = new Ear(app, () => this.clock.now() - this.#zero)

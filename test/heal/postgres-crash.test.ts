@@ -54,7 +54,7 @@ test('a run whose take was lost in the crash records nothing: its key has anothe
     url,
     `create table things (id int primary key, state text not null); create table effects (id int, run int)`,
   )
-  const app = regrow({ store: postgres(url), lease: '10s' })
+  const app = regrow({ store: postgres(url), lease: '10s', log: false })
   const ear = new Ear(app)
   const runs: { letGo: () => void; ended: Promise<unknown> }[] = []
   const job = app.job('thing.make', {

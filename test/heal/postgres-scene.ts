@@ -46,7 +46,7 @@ export class Scene {
   private constructor(place: Place, admin: pg.Client, { given, every = '1s', concurrency = 4 }: SceneOptions) {
     this.place = place
     this.admin = admin
-    this.app = regrow({ store: postgres(given?.(place.url) ?? place.url), lease }) as App
+    this.app = regrow({ store: postgres(given?.(place.url) ?? place.url), lease, log: false }) as App
     this.ear = new Ear(this.app)
     this.#make = this.app.job('thing.make', {
       key: 'int',

@@ -23,7 +23,7 @@ beforeEach(async () => {
   await admin.query(`drop table if exists things, effects; drop schema if exists regrow cascade;
     create table things (id int primary key, state text not null default 'pending'); create table effects (id int, by int)`)
   apps = [1, 2].map((by) => {
-    const app = regrow({ store: postgres(database.url), lease: '5s' })
+    const app = regrow({ store: postgres(database.url), lease: '5s', log: false })
     app.job('thing.make', {
       key: 'int',
       pending: sql`select id from things where state = 'pending'`,

@@ -45,7 +45,7 @@ async function fleet(url: string, concurrency: number) {
     letGo = resolve
   })
   const apps = [1, 2].map((): { app: App; ear: Ear } => {
-    const app = regrow({ store: postgres(url) })
+    const app = regrow({ store: postgres(url), log: false })
     app.job('thing.make', {
       key: 'int',
       pending: sql`select id from things where state = 'pending'`,

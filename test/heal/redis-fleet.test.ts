@@ -27,7 +27,7 @@ describe.concurrent('several applications on one Redis', () => {
     const { url, namespace } = freshRedis('one')
     const first = await Scene.open('redis_first', redis(url, { namespace }), { every: '1h' })
     const database = await freshDatabase('redis_second')
-    const second = regrow({ store: postgres(database.url), queue: redis(url, { namespace }) })
+    const second = regrow({ store: postgres(database.url), queue: redis(url, { namespace }), log: false })
     try {
       await first.holding(24)
       const before = await first.hints()

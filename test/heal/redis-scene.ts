@@ -53,7 +53,7 @@ export class Scene {
         return this.#queue
       },
     }
-    this.app = regrow({ store: postgres(database.url), queue: seen, lease: options.lease ?? '2s' }) as App
+    this.app = regrow({ store: postgres(database.url), queue: seen, lease: options.lease ?? '2s', log: false }) as App
     this.ear = new Ear(this.app)
     for (const name of this.jobs) this.#declare(name, options.every ?? '1s')
   }

@@ -29,7 +29,7 @@ async function start(name: string, seed: number) {
   const process = new Process(world.clock, Number.POSITIVE_INFINITY)
   const clock = process.clock()
   const app = compose(
-    { store: process.store(world.store()), queue: process.queue(() => queue) },
+    { store: process.store(world.store()), queue: process.queue(() => queue), log: false },
     { clock, random: seededRandom(seed) },
   )
   const ear = new Ear(app, world.clock.now)

@@ -36,7 +36,7 @@ export class Sweeping {
   }
 
   app(options: Partial<AppOptions> = {}): { app: App; ear: Ear } {
-    const app = regrow({ store: postgres(this.url), ...options }) as App
+    const app = regrow({ store: postgres(this.url), log: false, ...options }) as App
     const ear = new Ear(app)
     this.#apps.push({ app, ear, workers: [] })
     return { app, ear }

@@ -94,6 +94,7 @@ export class Fleet {
         store: wiredStore(process, this.#around.store(), this.#around.ways),
         queue: this.#queue(process),
         lease: plan.leaseMs,
+        log: false,
       },
       { clock: process.clock, random: process.random },
     )

@@ -5,7 +5,7 @@ import { milliseconds } from '../../index.ts'
 import { appArgs, type Cli, command, exitCodes, usage, wholeNumber } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { type Opened, withApp } from '../open.ts'
-import { brief, type Output, visible } from '../output.ts'
+import { brief } from '../output.ts'
 
 /** After a second signal nobody waits longer than this for the store; nor after the first, while it was never there. */
 const hurryMs = { stopping: 5_000, opening: 2_000 }
@@ -46,11 +46,11 @@ export const work = command({
     }
     const serve = async (opened: Opened) => {
       refuseIdle(opened)
-      if (!args.quiet) tell(opened.app, cli.out)
       cli.around.onRejection((error) =>
         cli.out.note(`a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
       )
-      return attend(opened, cli, { handlers: opened.handlers, ...choice }, grace)
+      const quiet = args.quiet ? { log: false as const } : {}
+      return attend(opened, cli, { handlers: opened.handlers, ...choice, ...quiet }, grace)
     }
     return withApp(args, cli, serve, { farewellMs })
   },
@@ -80,7 +80,7 @@ async function attend({ app, from }: Opened, cli: Cli, options: WorkOptions, gra
       if (stopping) return
       recycling = true
       out.note(
-        `${stuck} of ${concurrency} slots are stuck: their handlers did not end after their timeout. Stopping, to be started anew; what runs may take ${grace} to end`,
+        `${stuck} of ${concurrency} slots are stuck: their handlers did not end after their timeout. Stopping, to be restarted; what runs may take ${grace} to end`,
       )
       stop()
     })
@@ -133,36 +133,4 @@ function refuseIdle({ app, handlers, from }: Opened): void {
       ? 'Declare one: app.job(name, { pending, run }).'
       : `Give the jobs (${bare.map(({ name }) => name).join(', ')}) a \`run\`, or name the module that exports \`app\` and \`handlers\`.`,
   )
-}
-
-/** What goes wrong, a line each. */
-function tell(app: App, out: Output): void {
-  const line = (text: string) => out.note(text)
-  const why = (error: unknown) => brief(failureOf(error).message, 200)
-  app.on('job.settled', ({ job, key, state, error }) => {
-    if (state === 'done' || error === null) return
-    line(`${job} ${visible(key)} ${state === 'quarantined' ? 'is in quarantine' : 'failed'}: ${brief(error, 200)}`)
-  })
-  app.on('job.noProgress', ({ job, key, counted }) => {
-    if (counted) line(`${job} ${visible(key)} ran, but its row is still pending`)
-  })
-  app.on('job.stuck', ({ job, key }) => line(`${job} ${visible(key)} did not end after its timeout; its slot is stuck`))
-  app.on('job.leaseLost', ({ job, key }) => line(`${job} ${visible(key)} lost its claim; its result was discarded`))
-  app.on('sweep.failed', ({ job, error }) => line(`the sweep of ${job} failed: ${why(error)}`))
-  app.on('queue.lost', ({ queue, how }) =>
-    line(`the queue "${queue}" was lost (its mark is ${how}); every job is swept anew`),
-  )
-  app.on('queue.healed', ({ pushed, tookMs }) =>
-    line(`the queue has grown back: ${pushed} hints in ${(tookMs / 1_000).toFixed(1)} s`),
-  )
-  app.on('queue.down', ({ queue, error }) =>
-    line(`the queue "${queue}" is down, this worker looks for work by itself: ${why(error)}`),
-  )
-  app.on('queue.up', ({ queue, downMs }) => line(`the queue "${queue}" is back after ${(downMs / 1_000).toFixed(1)} s`))
-  app.on('pause.over', ({ job }) => line(`the pause of ${job} has run out`))
-  app.on('heartbeat.failed', ({ job, error }) => line(`the heartbeat of ${job} failed: ${why(error)}`))
-  app.on('loop.failed', ({ loop, error }) => line(`${loop} failed and goes on: ${why(error)}`))
-  app.on('loop.stalled', ({ loop }) => line(`${loop} stalled and was begun anew`))
-  app.on('worker.freed', ({ workers, keys }) => line(`${workers} dead workers: ${keys} keys freed`))
-  app.on('worker.gone', () => line('this worker was declared dead; it goes on under a new identity'))
 }

@@ -18,6 +18,7 @@ async function world(timeoutMs: number) {
   const given: Outcome[] = []
   const call: Watched = {
     entries: [],
+    log: () => {},
     marks: new Map(),
     settled: new Set(),
     controller,

@@ -1,0 +1,93 @@
+// The life of an app: open; closing, while its workers stop and their handlers may still use it; closed. Start, stop and close
+// may come in any order and any number of times.
+import type { Clock } from './clock.ts'
+import { RegrowError } from './errors.ts'
+
+/** How long calls that are under way may take to end before what they use is closed. */
+const patienceMs = 10_000
+
+export class Life {
+  readonly #clock: Pick<Clock, 'sleep'>
+  #calls = 0
+  /** Called when the last call that is under way has ended. */
+  #quiet: () => void = () => {}
+  readonly #workers = new Set<() => Promise<unknown>>()
+  #closing: Promise<void> | undefined
+  #closed = false
+
+  constructor(clock: Pick<Clock, 'sleep'>) {
+    this.#clock = clock
+  }
+
+  /** `close` was called: nothing new may begin. */
+  get closing(): boolean {
+    return this.#closing !== undefined
+  }
+
+  /** Throws when the app is closed. */
+  check(): void {
+    if (this.#closed) throw closedError()
+  }
+
+  /** A call begins, unless the app is closed; `close` waits until it has called `leave`. */
+  enter(): void {
+    this.check()
+    this.#calls++
+  }
+
+  leave(): void {
+    if (--this.#calls === 0) this.#quiet()
+  }
+
+  /** Runs `work` as a call. */
+  async call<T>(work: () => Promise<T>): Promise<T> {
+    this.enter()
+    try {
+      return await work()
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** The same methods, also of objects inside, each of them a call; those in `but` stay as they are. All others answer promises. */
+  guard<T extends object>(methods: T, but: readonly (keyof T)[] = []): T {
+    const guarded = ([name, value]: [string, unknown]) => {
+      if (but.includes(name as keyof T)) return [name, value]
+      if (typeof value !== 'function') return [name, this.guard(value as object)]
+      return [name, (...args: unknown[]) => this.call(() => value.apply(methods, args))]
+    }
+    return Object.fromEntries(Object.entries(methods).map(guarded)) as T
+  }
+
+  /** A worker, by what stops it gently or waits for the stop that was begun. Returns what to call when it has stopped. */
+  add(stop: () => Promise<unknown>): () => void {
+    this.#workers.add(stop)
+    return () => this.#workers.delete(stop)
+  }
+
+  /** Stops the workers, waits for calls, then calls `end`. Called again, it answers the same promise. */
+  close(end: () => Promise<void>): Promise<void> {
+    this.#closing ??= this.#close(end)
+    return this.#closing
+  }
+
+  async #close(end: () => Promise<void>): Promise<void> {
+    // A worker whose keys could not be given back has said so; their lease frees them.
+    if (this.#workers.size > 0) await Promise.allSettled([...this.#workers].map((stop) => stop()))
+    this.#closed = true
+    if (this.#calls > 0) {
+      const enough = new AbortController()
+      this.#quiet = () => enough.abort()
+      await this.#clock.sleep(patienceMs, enough.signal)
+    }
+    await end()
+  }
+}
+
+/** What every call of an app that was closed fails with. */
+export const closedError = (): RegrowError =>
+  new RegrowError(
+    'closed',
+    'The app was closed',
+    'Call app.close() last: nothing works after it. Make a new app instead.',
+  )

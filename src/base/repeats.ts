@@ -1,0 +1,68 @@
+// Says the same thing at most once in a while: the first time at once, then at growing intervals, with how often it happened
+// meanwhile. Nothing is kept of what stopped happening.
+import type { Clock } from './clock.ts'
+
+/** The first interval; doubled each time that something was held back in it. */
+const intervalMs = { first: 10_000, most: 300_000 }
+/** Different things at a time; more of them count as one, so that hostile names cannot fill the memory. */
+const kindsMax = 200
+
+interface Kind<T> {
+  until: number
+  intervalMs: number
+  held: { last: T; count: number } | null
+  cancel: () => void
+}
+
+export class Repeats<T> {
+  readonly #clock: Pick<Clock, 'now' | 'after'>
+  readonly #say: (what: T, more: number) => void
+  readonly #kinds = new Map<string, Kind<T>>()
+
+  /** `say` is given the last of its kind, and how many more there were since it was said before. */
+  constructor(clock: Pick<Clock, 'now' | 'after'>, say: (what: T, more: number) => void) {
+    this.#clock = clock
+    this.#say = say
+  }
+
+  tell(name: string, what: T): void {
+    const now = this.#clock.now()
+    this.#forget(now)
+    const kindName = this.#kinds.has(name) || this.#kinds.size < kindsMax ? name : ''
+    const kind = this.#kinds.get(kindName)
+    if (!kind) {
+      this.#kinds.set(kindName, { ...interval(now, intervalMs.first), held: null, cancel: () => {} })
+      this.#say(what, 0)
+      return
+    }
+    if (!kind.held) kind.cancel = this.#clock.after(kind.until - now, () => this.#due(kind), { background: true })
+    kind.held = { last: what, count: (kind.held?.count ?? 0) + 1 }
+  }
+
+  /** Says what was held back, and begins anew. */
+  flush(): void {
+    const kinds = [...this.#kinds.values()]
+    this.#kinds.clear()
+    for (const kind of kinds) {
+      kind.cancel()
+      this.#release(kind)
+    }
+  }
+
+  #due(kind: Kind<T>): void {
+    this.#release(kind)
+    Object.assign(kind, interval(this.#clock.now(), Math.min(2 * kind.intervalMs, intervalMs.most)))
+  }
+
+  #release(kind: Kind<T>): void {
+    const { held } = kind
+    kind.held = null
+    if (held) this.#say(held.last, held.count - 1)
+  }
+
+  #forget(now: number): void {
+    for (const [name, { until, held }] of this.#kinds) if (!held && until <= now) this.#kinds.delete(name)
+  }
+}
+
+const interval = (now: number, ms: number) => ({ until: now + ms, intervalMs: ms })

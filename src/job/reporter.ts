@@ -1,0 +1,41 @@
+// What people read of an app without having asked: its warnings, at growing intervals where they repeat, and the lines of handlers.
+import type { Clock } from '../base/clock.ts'
+import type { Events } from '../base/events.ts'
+import { type Log, type LogOption, logTo } from '../base/log.ts'
+import { Repeats } from '../base/repeats.ts'
+import type { EventMap } from './event-map.ts'
+import { type Warning, warningOf } from './warnings.ts'
+
+export class Reporter {
+  readonly #repeats: Repeats<Warning & { readonly event: string }>
+  #write: Log
+  #silent: boolean
+
+  constructor(clock: Clock, events: Events<EventMap>, option: LogOption | undefined) {
+    this.#write = logTo(option)
+    this.#silent = option === false
+    this.#repeats = new Repeats(clock, ({ level, message, event, fields }, more) => {
+      const count = more === 0 ? '' : ` (and ${more} more like it)`
+      this.#write({ level, message: `${message}${count}`, event, fields })
+    })
+    events.overhear((name, detail) => {
+      const warning = this.#silent ? null : warningOf(name, detail as never)
+      if (warning) this.#repeats.tell(`${name} ${warning.kind}`, { ...warning, event: name })
+    })
+  }
+
+  /** For the lines of handlers. */
+  readonly log: Log = (record) => this.#write(record)
+
+  /** Writes elsewhere from now on. */
+  use(option: LogOption | undefined): void {
+    if (option === undefined) return
+    this.#write = logTo(option)
+    this.#silent = option === false
+  }
+
+  /** Says now what was held back. */
+  flush(): void {
+    this.#repeats.flush()
+  }
+}

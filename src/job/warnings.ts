@@ -1,0 +1,134 @@
+// Which events a person should read without having asked for them, and in which words. In: an event. Out: one line, and what it
+// counts as the same as; null for everything that is as it should be.
+import { readable } from '../base/duration.ts'
+import { messageOf, RegrowError } from '../base/errors.ts'
+import type { LogRecord } from '../base/log.ts'
+import type { EventMap } from './event-map.ts'
+
+/** A line for people, before it is decided whether it is said now. */
+export interface Warning extends Pick<LogRecord, 'level' | 'message' | 'fields'> {
+  /** Warnings of one event and one kind are the same to a reader. */
+  readonly kind: string
+}
+
+type Texts = { readonly [Name in keyof EventMap]?: (detail: EventMap[Name]) => Warning | null }
+
+/** What one line of an error holds at most. */
+const errorCharacters = 300
+
+export function warningOf<Name extends keyof EventMap>(name: Name, detail: EventMap[Name]): Warning | null {
+  return texts[name]?.(detail) ?? null
+}
+
+const line = (
+  level: Warning['level'],
+  message: string,
+  { error, ...fields }: Readonly<Record<string, unknown>> = {},
+): Warning => {
+  const why = error === undefined || error === null ? '' : reasonOf(error)
+  const kind = [...Object.entries(fields).flatMap(([name, value]) => (name === 'key' ? [] : [value])), alike(why)]
+  return { level, message: why === '' ? message : `${message}: ${why}`, fields, kind: kind.join(' ') }
+}
+
+const texts: Texts = {
+  'job.settled': ({ job, key, state, error }) => {
+    if (error === null) return null
+    return state === 'quarantined'
+      ? line('error', `${job} ${key} is in quarantine`, { job, key, error })
+      : line('warn', `${job} ${key} failed, and is tried again`, { job, key, error })
+  },
+  'job.leaseLost': ({ job, key }) =>
+    line('warn', `${job} ${key} lost its claim; its result was discarded`, { job, key }),
+  'job.threwAfterTx': ({ job, key, error }) =>
+    line('warn', `${job} ${key} threw after its transaction had committed; it stays a success`, { job, key, error }),
+  'job.stuck': ({ job, key }) =>
+    line('error', `${job} ${key} did not end after its timeout; its slot is stuck`, { job, key }),
+  'job.noProgress': ({ job, key, counted }) =>
+    counted ? line('warn', `${job} ${key} ran, but its row is still pending`, { job, key }) : null,
+  'job.crashed': ({ job, key, crashes, quarantined }) =>
+    quarantined
+      ? line('error', `${job} ${key} is in quarantine: workers died of it`, { job, key })
+      : line('warn', `a worker died while it ran ${job} ${key}, crash ${crashes} of this key`, { job, key }),
+  'job.unhandled': ({ jobs, why }) =>
+    why === 'late'
+      ? line(
+          'warn',
+          `${jobs.join(', ')}: declared after app.work(), so this worker does not run it. Declare jobs first`,
+          {
+            jobs,
+          },
+        )
+      : line(
+          'warn',
+          `this worker has no handler of ${jobs.join(', ')}. Give each a \`run\`, pass its handler to app.work({ handlers }), or name it in \`except\` if other workers run it`,
+          { jobs },
+        ),
+  'hint.dropped': ({ count, why, error }) => line('warn', dropped[why](count), { why, error }),
+  'sweep.failed': ({ job, error }) => line('error', `the sweep of ${job} failed`, { job, error }),
+  'queue.lost': ({ queue, how }) =>
+    line('warn', `the queue "${queue}" was lost (its mark is ${how}); every job is swept from its beginning`, {
+      queue,
+    }),
+  'queue.healed': ({ pushed, tookMs }) =>
+    line('info', `the queue has grown back: ${pushed} hints in ${readable(tookMs)}`),
+  'queue.down': ({ queue, error }) =>
+    line('error', `the queue "${queue}" is down; workers look for work by themselves`, { queue, error }),
+  'queue.up': ({ queue, downMs }) => line('info', `the queue "${queue}" is back after ${readable(downMs)}`, { queue }),
+  'pause.over': ({ job }) => line('info', `the pause of ${job} has run out`, { job }),
+  'heartbeat.failed': ({ job, error }) => line('warn', `the heartbeat of ${job} failed`, { job, error }),
+  'slot.skipped': ({ schedule, at, reason, through, count }) => {
+    if (reason !== 'missed' && reason !== 'overlap') return null
+    const why = reason === 'missed' ? 'no worker was there' : 'the run before it had not ended'
+    const many = count === null ? '' : `, ${count} instants`
+    return line('warn', `${schedule}: ${at}${through ? ` to ${through}${many}` : ''} was skipped, ${why}`, {
+      schedule,
+      reason,
+    })
+  },
+  'schedule.ended': ({ schedule }) =>
+    line('warn', `the schedule ${schedule} has ended: for seven days no live worker had its job`, { schedule }),
+  'worker.failed': ({ error, awaited }) => (awaited ? null : line('error', 'this worker cannot start', { error })),
+  'worker.freed': ({ workers, keys }) =>
+    line('warn', `${workers === 1 ? 'a worker' : `${workers} workers`} died; ${keys} keys were freed`),
+  'worker.gone': () => line('warn', 'this worker was declared dead by another one; it goes on under a new identity'),
+  'worker.recycle': ({ stuck, concurrency }) =>
+    line('error', `${stuck} of ${concurrency} slots are stuck: restart this process`),
+  'loop.failed': ({ loop, error }) =>
+    loop === 'open'
+      ? line('error', 'the store cannot be reached, this worker waits for it', { error })
+      : loop === 'stop'
+        ? line('warn', 'the worker could not give back what it held; its keys are freed after the lease', { error })
+        : line('warn', `${loop} failed and goes on`, { loop, error }),
+  'loop.stalled': ({ loop }) => line('warn', `${loop} stalled and was restarted`, { loop }),
+}
+
+const hints = (count: number) => (count === 1 ? 'a hint' : `${count} hints`)
+
+const dropped: { readonly [Why in EventMap['hint.dropped']['why']]: (count: number) => string } = {
+  full: (count) => `the queue is full, the sweep brings what it did not take: ${hints(count)}`,
+  memory: (count) => `the queue has no memory left, the sweep brings what it did not take: ${hints(count)}`,
+  queue: (count) => `the queue did not take ${hints(count)}; the sweep finds the rows`,
+  refused: (count) => `the queue cannot hold ${hints(count)}; the row stays as it is, and health names it`,
+  foreign: (count) => `the queue held ${hints(count)} without a key of the job; thrown away`,
+}
+
+/**
+ * What went wrong, in one line: the hint of an error of ours is part of it; of an error without a message (Node makes one of all
+ * addresses of a host) what is inside.
+ */
+export function reasonOf(error: unknown): string {
+  const inner = error instanceof AggregateError && error.message === '' ? error.errors.map(messageOf).join('; ') : ''
+  const text = inner || messageOf(error) || (error instanceof Error ? error.name : '')
+  // A text is an error as it was stored: with its stack.
+  const [first = ''] = typeof error === 'string' ? text.split('\n', 1) : [text]
+  const whole = first
+    .slice(0, 10 * errorCharacters)
+    .replace(/\s+→ /, '; ')
+    .replace(/\s+/g, ' ')
+    .trim()
+  const cause = error instanceof RegrowError && error.cause !== undefined ? ` (${reasonOf(error.cause)})` : ''
+  return `${whole.length > errorCharacters ? `${whole.slice(0, errorCharacters - 1)}…` : whole}${cause}`
+}
+
+/** Numbers, ids and what is quoted differ from one error to the next of its kind. */
+const alike = (why: string) => why.replace(/"[^"]*"|'[^']*'|[0-9a-f-]{8,}|\d+/gi, '#').slice(0, 100)

@@ -1,0 +1,106 @@
+// What `app.work()` answers: a worker that may still be opening its store, and how it ends. In: the worker, when its store is
+// open. Out: `ready`, and a stop that may come at any time and again.
+import type { Clock } from '../base/clock.ts'
+import { type Duration, milliseconds } from '../base/duration.ts'
+import { RegrowError } from '../base/errors.ts'
+import type { Events } from '../base/events.ts'
+import { closedError, type Life } from '../base/life.ts'
+import type { LoopReport, Watchdog } from '../base/watchdog.ts'
+import type { EventMap } from '../job/event-map.ts'
+import { refusal } from '../store/opening.ts'
+import type { SlotReport } from './slots.ts'
+import { stop } from './stop.ts'
+import type { Worker } from './worker.ts'
+
+/** A worker whose loops run. */
+export interface StartedWorker {
+  readonly worker: Worker
+  readonly watchdog: Watchdog
+  /** The store knows it. */
+  readonly registered: Promise<void>
+}
+
+export interface HandlePorts {
+  readonly clock: Clock
+  readonly events: Events<EventMap>
+  readonly life: Life
+  /** Names of the jobs that it works on. */
+  readonly jobs: readonly string[]
+  /** Opens the store and starts the worker; its signal ends the wait for a store that is away. */
+  readonly start: (leaving: AbortSignal) => Promise<StartedWorker>
+  /** Called once, when it stops or cannot start. */
+  readonly over: () => void
+}
+
+const graceDefault: Duration = '25s'
+
+export function handleOf({ clock, events, life, jobs, start, over }: HandlePorts) {
+  const leaving = new AbortController()
+  const now = new AbortController()
+  let stopping: Promise<void> | undefined
+  /** What `ready` answered; undefined: nobody asked for it. */
+  let theirs: Promise<void> | undefined
+  const started = life.closing ? Promise.reject(closedError()) : unlessAborted(leaving.signal, start(leaving.signal))
+  const ready = started
+    .then(({ registered }) => registered)
+    .catch((error: unknown) => {
+      throw life.closing ? closedError() : leaving.signal.aborted ? leftError() : refusal(error)
+    })
+  const end = (graceMs: number) => {
+    leaving.abort()
+    over()
+    theirs?.catch(() => {})
+    const stopped = started.then(
+      ({ worker, watchdog }) => stop(clock, watchdog, worker, graceMs, now.signal),
+      () => {},
+    )
+    // The lease frees what could not be given back. That is worth a line, and no reason to end a process that does not wait for it.
+    stopped.catch((error: unknown) => events.emit('loop.failed', { loop: 'stop', error })).finally(forget)
+    return stopped
+  }
+  const forget = life.add(() => {
+    stopping ??= end(milliseconds(graceDefault))
+    return stopping
+  })
+  const failing = async (error: unknown) => {
+    // Who stops a worker that still waits for its store wants no more of it, not even its error.
+    if (stopping) return
+    over()
+    forget()
+    events.emit('worker.failed', { error, awaited: theirs !== undefined })
+    await started.then(
+      ({ watchdog }) => watchdog.stop(),
+      () => {},
+    )
+    // Nobody asked whether it started: as an unhandled rejection it ends the process, like any other mistake in its start.
+    if (!theirs && !life.closing) throw error
+  }
+  void ready.catch(failing)
+  return {
+    jobs,
+    /** A promise of their own: unhandled if they do not handle it, as long as nobody stops or closes. */
+    get ready(): Promise<void> {
+      theirs ??= ready.then()
+      if (stopping || life.closing) theirs.catch(() => {})
+      return theirs
+    },
+    slots: async (): Promise<SlotReport> => (await started).worker.slots(),
+    report: async (): Promise<LoopReport[]> => (await started).watchdog.report(),
+    stop: ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
+      if (stopping) now.abort()
+      stopping ??= end(milliseconds(grace))
+      return stopping
+    },
+  }
+}
+
+/** The same promise, but rejected as soon as `signal` aborts. */
+function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    work.then(resolve, reject)
+  })
+}
+
+const leftError = () =>
+  new RegrowError('stopping', 'The worker was stopped before it was ready', 'Start another one, if that was not meant.')
