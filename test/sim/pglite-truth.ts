@@ -62,6 +62,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'marks.lose': ['marks', 'sweeps'],
   'audits.write': ['ledger'],
   'intents.record': ['intents'],
+  'intents.startUnique': ['intents'],
   'intents.yieldUnique': ['intents'],
   'pauses.pause': ['pauses', 'sweeps'],
   'pauses.resume': ['pauses', 'sweeps'],

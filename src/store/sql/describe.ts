@@ -12,6 +12,8 @@ export interface QueryShape {
   readonly version: boolean
   readonly runAt: boolean
   readonly input: boolean
+  /** It says which intents have a unique key that they give up when they start. */
+  readonly unique?: boolean
   /** It has the instant at which the work came to be; else `run_at` tells how long a row waits, if anything does. */
   readonly createdAt: boolean
 }

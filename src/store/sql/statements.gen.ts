@@ -497,6 +497,9 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  holdMerged: `select n.id::text as id from regrow.intents n
+where n.id = any ($2::text::uuid[]) and n.job = $1::text and n.unique_key is not null
+order by n.id for share`,
   identity: `select concat_ws(' ', (select value from regrow.meta where name = 'identity'), c.system_identifier, current_database()) as identity
 from pg_control_system() c`,
   inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed,
@@ -575,11 +578,11 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
-  lateIntents: `select id::text as id, unique_key, job from regrow.intents
+  lateIntents: `select id::text as id, unique_key, null as job from regrow.intents
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
 union all
 select id::text as id, null as unique_key, job from regrow.intents
-where job is distinct from $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
+where id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
   leave: `with turns as (
   update regrow.sweeps set holder = null, until = null where holder = $1::text
 )
@@ -1086,7 +1089,9 @@ ran as (
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
-  n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  n.input::text as input, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  coalesce(n.unique_key, n.started_key) as unique_key, -- since 9
+  n.unique_key, -- before 9
   (extract(epoch from n.run_at) * 1000)::float8 as run_ms
 from regrow.ledger l
 left join regrow.intents n on n.job = l.job
@@ -1136,6 +1141,33 @@ from jsonb_array_elements_text($2::text::jsonb) as i(key)
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
+  startUnique: `with mine as materialized (
+  select n.id,
+    coalesce(n.unique_key, n.started_key) as text -- since 9
+    n.unique_key as text -- before 9
+  from regrow.intents n
+  where n.id = any ($2::text::uuid[]) and n.job = $1::text
+  order by n.id for update skip locked
+),
+ready as materialized (
+  select m.id from mine m
+  where not exists (
+    select 1 from regrow.intents o
+    where o.job = $1::text and o.unique_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[]))
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0)
+  )
+  and not exists ( -- since 9
+    select 1 from regrow.intents o -- since 9
+    where o.job = $1::text and o.started_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[])) -- since 9
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0) -- since 9
+  ) -- since 9
+),
+started as (
+  update regrow.intents n set unique_key = null
+    , started_key = n.unique_key -- since 9
+  where n.id = any (array(select id from ready)) and n.unique_key is not null
+)
+select string_agg(id::text, ',') as ids from ready`,
   takeNamed: `with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
     current_setting('regrow.popped', true) as popped,

@@ -113,6 +113,8 @@ export interface IntentRow extends Row {
   readonly input: string
   readonly runAt: number | null
   readonly uniqueKey: string | null
+  /** The unique key of one that has started and gave it up. */
+  readonly startedKey: string | null
   readonly createdAt: number
 }
 

@@ -13,3 +13,7 @@ alter table regrow.sweeps
 -- Schedules.
 
 -- Intents.
+alter table regrow.intents
+  -- The unique key of one that has started and gave it up: those of the same text run one after the other.
+  add column if not exists started_key text;
+create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null;

@@ -227,5 +227,8 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists unusable bigint not null default 0,
   add column if not exists unusable_key text,
   add column if not exists pass_unusable bigint not null default 0`,
+    `alter table regrow.intents
+  add column if not exists started_key text`,
+    `create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null`,
   ] },
 ]
