@@ -8,7 +8,7 @@ import type { CheckedBatch } from './batch.ts'
 /** How long an intent waits for another one of the same unique key, and how far that is spread: two that wait for each other part. */
 const later = { ms: 1_000, spread: 0.5 }
 
-/** A batch without unique keys passes as it is: nothing is asked. */
+/** L1: what was merged before this is done by the run that follows. A batch without unique keys passes as it is: nothing is asked. */
 export async function startUnique(
   batch: CheckedBatch,
   job: Job,
