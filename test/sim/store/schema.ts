@@ -162,7 +162,13 @@ export interface SlotRow extends Row {
   readonly madeAt: number
   readonly begunAt: number | null
   readonly endedAt: number | null
+  readonly handedJob: string | null
+  readonly handedIntent: string | null
+  readonly handedKey: string | null
 }
+
+/** What a slot handed over: nothing. */
+export const notHanded = { handedJob: null, handedIntent: null, handedKey: null } as const
 
 /** The one row of the pulse. */
 export interface PulseRow extends Row {

@@ -11,6 +11,12 @@ alter table regrow.sweeps
 -- Workers and time (lease, clock).
 
 -- Schedules.
+alter table regrow.slots
+  -- What the slot handed over: to which job, and the id of the intent or the key of the row.
+  add column if not exists handed_job text,
+  add column if not exists handed_intent uuid,
+  add column if not exists handed_key text;
+create index if not exists slots_handed on regrow.slots (handed_intent) where handed_intent is not null;
 
 -- Intents.
 alter table regrow.intents
