@@ -175,6 +175,7 @@ describe('what a slot handed over', () => {
     await world.until(() => ear.of('job.settled', { job: 'mail', state: 'retrying' }).length === 1)
     expect(await handedOf(app, 'mail.once')).toMatchObject({ last: 'retrying' })
     gate = pledge()
+    gate.promise.catch(() => {})
     gate.reject(new Error('never'))
     await world.until(() => ear.of('job.settled', { job: 'mail', state: 'quarantined' }).length === 1)
     expect(await handedOf(app, 'mail.once')).toMatchObject({ last: 'quarantined' })
