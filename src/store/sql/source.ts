@@ -288,7 +288,8 @@ select ${paused.replace('$JOB', `$${first}`)} as paused, (
 /** The rows of a check as one text, with dividers between them. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
 function listedRows(job: Job, key: string, shape: QueryShape): string {
   const waits = shape.runAt ? `case when c.run_at is null then 0 else ${waitMs('c.run_at', 'env.at')} end` : '0'
-  if (!isBare(job.key) || shape.version !== null) return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
+  if (!isBare(job.key) || shape.version !== null)
+    return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
   const facts = shape.runAt || shape.input ? ` || ',' || ${waits} || ',' || coalesce(c.input, '')` : ''
   return `string_agg(${key}${facts}, chr(30))`
 }
