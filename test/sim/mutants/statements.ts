@@ -34,7 +34,7 @@ export const ofTheStatements: readonly Mutant[] = [
     'src/store/sql/source.ts',
     `nullif(q."run_at", '-infinity')`,
     'q."run_at"',
-    storeAgreement,
+    test('conformance/pglite-store'),
   ),
   mutant(
     'sql-take-unsorted',
