@@ -68,6 +68,11 @@ export interface WithinOptions {
 export interface TransactionOptions {
   /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
   readonly unbounded?: boolean
+  /**
+   * Called when it has its connection, with what closes that at once and fails whatever waits for it. Never called where the
+   * connection is the store's only one.
+   */
+  readonly opened?: ((abandon: (why: Error) => void) => void) | undefined
 }
 
 /** How a process reaches its database, for `doctor`. */
