@@ -50,7 +50,7 @@ export function sqlStore<Tx>(
     schedules: sqlSchedules(db, texts, hasSchedules),
     timetable: sqlTimetable(db, texts, hasSchedules),
     source: (job) => sqlSource(db, ledger, job, texts),
-    transaction: (fn) => db.transaction(fn),
+    transaction: (fn, options) => db.transaction(fn, options),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)
