@@ -23,3 +23,9 @@ alter table regrow.intents
   -- The unique key of one that has started and gave it up: those of the same text run one after the other.
   add column if not exists started_key text;
 create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null;
+
+-- Texts that no setting of a session changes (plain-text.ts).
+create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text';

@@ -235,5 +235,9 @@ export const migrations: readonly { version: number; name: string; statements: r
     `alter table regrow.intents
   add column if not exists started_key text`,
     `create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null`,
+    `create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text'`,
   ] },
 ]
