@@ -10,6 +10,7 @@ import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
 import { afterCommit, hintingAfterCommit } from './enqueue/after-commit.ts'
+import { executorOf } from './enqueue/arguments.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
@@ -207,6 +208,7 @@ export function compose<Tx = Transaction>(
         timetable,
         handOverLane,
         afterCommit,
+        executorOf,
         keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
         mistake: patternMistake,
         instants: instantsOf,

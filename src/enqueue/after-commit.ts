@@ -31,6 +31,9 @@ export function hintingAfterCommit<Tx>(
   }
 }
 
+/** True for a transaction that regrow opened and that has not ended: it is an executor of the store's own. */
+export const isOpenedHere = (tx: object): boolean => waiting.has(tx)
+
 /** Keeps hints until the commit when `tx` is a transaction that regrow opened; false: it is one of the user's own. */
 export function pushAfterCommit(tx: object, hints: readonly Hint[]): boolean {
   const list = waiting.get(tx)

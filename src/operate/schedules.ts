@@ -3,6 +3,7 @@
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import { nearest } from '../base/options.ts'
+import type { TransactionLike } from '../job/declaration.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Push } from '../queue/push.ts'
@@ -48,6 +49,8 @@ export interface SchedulesPorts extends SpecPorts {
   readonly leaseMs: number
   readonly author: string
   readonly source: SourceOf
+  /** A transaction of the caller's as the store uses it; what is none is an error with a cure. */
+  readonly executorOf: (of: string, tx: TransactionLike) => SqlExecutor
   /** Calls this after the commit of a transaction that regrow opened; false: it is one of the user's own. */
   readonly afterCommit: (tx: object, act: () => Promise<unknown>) => boolean
   /** Makes the slots that these schedules should have now. */
@@ -69,7 +72,8 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
   return {
     async add(name, options) {
       const open = await ports()
-      const { tx, ...given } = (options ?? {}) as NewSchedule & { tx?: SqlExecutor }
+      const { tx: theirs, ...given } = (options ?? {}) as NewSchedule
+      const tx = theirs === undefined ? undefined : open.executorOf(`add of the schedule "${name}"`, theirs)
       const spec = await specOf(open, name, options && given)
       const inCode = open.jobs.some((job) => job.name === name && job.schedule)
       if (inCode || (await open.schedules.declare([spec], tx)).length === 0)
@@ -80,7 +84,7 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
         )
       if (!tx) await open.keep([name])
       // Nobody sees the schedule before the commit. After one that is not ours, or where this fails, the next audit makes its first slot.
-      else open.afterCommit(tx, () => open.keep([name]).catch(() => {}))
+      else open.afterCommit(theirs as TransactionLike, () => open.keep([name]).catch(() => {}))
       const row = await open.timetable.find(name, open.leaseMs, tx)
       if (!row) throw await unknownSchedule(open, name)
       return infoOf(row)
