@@ -138,11 +138,7 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
   test('a second transaction and app.status() inside ctx.tx are refused; a handler that catches that goes on', async () => {
     const refused: unknown[] = []
     const { state } = await inside(async () => {
-      const calls = [
-        () => app.transaction(async () => {}),
-        () => app.status(),
-        () => app.quarantine.list(),
-      ]
+      const calls = [() => app.transaction(async () => {}), () => app.status(), () => app.quarantine.list()]
       for (const call of calls) refused.push(await call().catch((error: { code: string }) => error.code))
     })
     expect(refused).toEqual(Array(3).fill('inside_tx'))
