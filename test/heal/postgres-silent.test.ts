@@ -1,7 +1,7 @@
 // Connections that stay open and lead nowhere, under handlers that are in ctx.tx: they are found and closed, and the work goes on over
 // new ones. So are those of runs that were aborted and do not end.
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ConnectionWatch } from '../../src/backends/postgres/connection-watch.ts'
 import { type PostgresGiven, postgres } from '../../src/backends/postgres/index.ts'
 import { transaction } from '../../src/backends/postgres/transaction.ts'
@@ -137,9 +137,12 @@ describe.concurrent('all connections lead nowhere, and new ones work', () => {
 
 describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', () => {
   const sleeping = (table: string) => `select pg_sleep(600) /* ${table} */`
-  const sleeps = (table: string) =>
-    expect.poll(
-      async () => (await admin.query(`select 1 from pg_stat_activity where query = $1`, [sleeping(table)])).rowCount,
+  const ends = (table: string) =>
+    vi.waitFor(
+      async () => {
+        const { rowCount } = await admin.query(`select 1 from pg_stat_activity where query = $1`, [sleeping(table)])
+        expect(rowCount).toBe(0)
+      },
       { timeout: 10_000 },
     )
 
@@ -162,7 +165,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
       expect(scene.ear.of('job.started')).toHaveLength(2)
       expect(await scene.effects()).toEqual([1])
       // A pooler knows which process it is, and regrow does not.
-      if (table === 'slow_straight') await sleeps(table).toBe(0)
+      if (table === 'slow_straight') await ends(table)
     },
   )
 
@@ -177,7 +180,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
     await scene.done(1)
     expect(await scene.effects()).toEqual([1])
     await scene.ear.hears('job.leaseLost')
-    await sleeps('slow_lost').toBe(0)
+    await ends('slow_lost')
   })
 
   test('by the stop of its worker: the app can be closed', async () => {
