@@ -137,7 +137,7 @@ describe.concurrent('all connections lead nowhere, and new ones work', () => {
 
 describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', () => {
   const sleeping = (table: string) => `select pg_sleep(600) /* ${table} */`
-  const ends = (table: string) =>
+  const statementEnds = (table: string) =>
     vi.waitFor(
       async () => {
         const { rowCount } = await admin.query(`select 1 from pg_stat_activity where query = $1`, [sleeping(table)])
@@ -165,7 +165,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
       expect(scene.ear.of('job.started')).toHaveLength(2)
       expect(await scene.effects()).toEqual([1])
       // A pooler knows which process it is, and regrow does not.
-      if (table === 'slow_straight') await ends(table)
+      if (table === 'slow_straight') await statementEnds(table)
     },
   )
 
@@ -180,7 +180,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
     await scene.done(1)
     expect(await scene.effects()).toEqual([1])
     await scene.ear.hears('job.leaseLost')
-    await ends('slow_lost')
+    await statementEnds('slow_lost')
   })
 
   test('by the stop of its worker: the app can be closed', async () => {

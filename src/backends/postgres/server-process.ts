@@ -5,7 +5,8 @@ import type { Row } from '../../store/executor.ts'
 /** A process of the server. Its number alone may belong to another one after a failover. */
 export interface ServerProcess {
   readonly pid: number
-  readonly startedAt: string
+  /** Null where this role may not see it: then two processes of one number cannot be told apart. */
+  readonly startedAt: string | null
 }
 
 /** The part of a client of `pg` that is used here. */
@@ -25,13 +26,16 @@ export async function processOf(client: Asking): Promise<ServerProcess | null> {
   )
   const pid = Number(rows[0]?.pid)
   // A pooler has answered the start-up with a process number of its own.
-  const process = pid === client.processID ? { pid, startedAt: String(rows[0]?.started_at) } : null
+  const process = pid === client.processID ? { pid, startedAt: (rows[0]?.started_at ?? null) as string | null } : null
   known.set(client, process)
   return process
 }
 
-/** What `processOf` has answered before; null also when it was never asked. */
-export const knownProcess = (client: object): ServerProcess | null => known.get(client) ?? null
+/** The process of a connection, where it was asked for and can be told from every other one. */
+export function knownProcess(client: object): ServerProcess | null {
+  const process = known.get(client)
+  return process && process.startedAt !== null ? process : null
+}
 
 /** False behind a pooler. */
 export const isDirect = async (client: Asking): Promise<boolean> => (await processOf(client)) !== null

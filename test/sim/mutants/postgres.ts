@@ -127,7 +127,7 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-aborted-transaction-goes-on',
     'a statement of a run that was aborted goes on, and its app cannot be closed',
     'src/worker/tx-calls.ts',
-    'if (this.#open.size > 0) this.#abandonLater()',
+    'if (this.#open) this.#abandonLater()',
     '',
     silent,
   ),
