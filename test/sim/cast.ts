@@ -177,7 +177,7 @@ export const modelQueries: ReadonlyMap<string, ModelQuery> = new Map(
         table,
         pending: (row: AppRow) => row.state === 'pending',
         ...(versioned ? { version: (row: AppRow) => String(row.generation) } : {}),
-        ...(timed ? { runAtMs: (row: AppRow) => row.runAtMs as number | null } : {}),
+        ...(timed ? { runAtMs: ({ runAtMs }: AppRow) => (runAtMs === null ? null : Number(runAtMs)) } : {}),
       },
     ]),
 )

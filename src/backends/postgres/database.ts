@@ -5,6 +5,7 @@ import { limited } from '../../base/limited.ts'
 import type { ConnectionFacts, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
+import { checkedAddress } from './address.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type Connections, ConnectionWatch } from './connection-watch.ts'
 import { clientsBeside, type LoneClient, listener } from './listener.ts'
@@ -30,15 +31,15 @@ export async function openDatabase(
   if (typeof given === 'object' && given !== null) {
     // A transaction on the only connection keeps beats away: half a lease leaves time for the next one.
     const limit = { clock, ms: leaseMs / 2 }
-    return isPool(given) ? onPool(given, limit, leaseMs) : onClient(given, limit)
-  }
-  const url = typeof given === 'function' ? await given() : given
-  if (typeof url !== 'string' || url === '')
+    if (isPool(given)) return onPool(given, limit, leaseMs)
+    if (typeof given.query === 'function') return onClient(given, limit)
     throw new RegrowError(
       'no_url',
-      `postgres() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
-      'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
+      'postgres() was given an object that is neither a Pool nor a Client of pg',
+      'Pass an address, postgres(url), or new pg.Pool({ … }).',
     )
+  }
+  const url = checkedAddress(typeof given === 'function' ? await given() : given)
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })

@@ -340,6 +340,14 @@ export const ofPostgres: readonly Mutant[] = [
     race('together'),
   ),
   mutant(
+    'shared-by-the-types-of-pg',
+    'an effect that shares its transaction answers by the type parsers of pg, and alone by those of the user’s pool',
+    source('together.ts'),
+    '{ types: client } : {}',
+    '{} : {}',
+    race('together'),
+  ),
+  mutant(
     'shared-control',
     'a statement may end the transaction that others share with it',
     source('together.ts'),

@@ -21,6 +21,14 @@ export const ofTheWorker: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'hint-for-years',
+    'L3: a row that is due in years is hinted for then, and no sweep hints it when it comes due sooner',
+    'src/worker/react.ts',
+    'if (waitMs <= job.sweepEveryMs) push.push',
+    'push.push',
+    test('unit/worker/react'),
+  ),
+  mutant(
     'later-dropped',
     'M32: a key refused for its back-off is dropped',
     worker('react'),
