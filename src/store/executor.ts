@@ -70,7 +70,7 @@ export interface TransactionOptions {
   readonly unbounded?: boolean
   /**
    * Called when it has its connection, with what closes that at once and fails whatever waits for it. Never called where the
-   * connection is the store's only one.
+   * store could not make another one.
    */
   readonly opened?: ((abandon: (why: Error) => void) => void) | undefined
 }
