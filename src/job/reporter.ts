@@ -27,8 +27,7 @@ export class Reporter {
     })
     events.overhear((name, detail) => {
       const warning = this.#silent ? null : warningOf(name, detail as never, isOutage)
-      if (warning)
-        this.#repeats.tell(`${name} ${warning.kind}`, { ...warning, event: name }, `${name} ${warning.family}`)
+      if (warning) this.#repeats.tell(warning.kind, { ...warning, event: name }, warning.family)
     })
   }
 

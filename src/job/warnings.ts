@@ -7,7 +7,7 @@ import type { EventMap } from './event-map.ts'
 
 /** A line for people, before it is decided whether it is said now. */
 export interface Warning extends Pick<LogRecord, 'level' | 'message' | 'fields'> {
-  /** Warnings of one event and one kind are the same to a reader. */
+  /** Warnings of one kind are the same to a reader. */
   readonly kind: string
   /** Those of one family have the same cause in different jobs. */
   readonly family: string
@@ -28,7 +28,9 @@ export function warningOf<Name extends keyof EventMap>(
   detail: EventMap[Name],
   isOutage: IsOutage,
 ): Warning | null {
-  return texts[name]?.(detail, isOutage) ?? null
+  const found = texts[name]?.(detail, isOutage) ?? null
+  if (found === null || found.kind === outageKind) return found
+  return { ...found, kind: `${name} ${found.kind}`, family: `${name} ${found.family}` }
 }
 
 const line = (
@@ -42,11 +44,13 @@ const line = (
   return { level, message: why === '' ? message : `${message}: ${why}`, fields, kind, family }
 }
 
+const outageKind = 'outage'
+
 /** Everything that needs the store fails at the same time while it is away: one line for all of it. */
 const outage = (error: unknown): Warning => ({
   ...line('error', 'the store cannot be reached; this worker goes on when it is back', { error }),
-  kind: 'outage',
-  family: 'outage',
+  kind: outageKind,
+  family: outageKind,
 })
 
 const texts: Texts = {
