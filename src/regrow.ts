@@ -22,6 +22,7 @@ import { Registry } from './job/registry.ts'
 import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
 import { doctor } from './operate/doctor/doctor.ts'
+import { forget } from './operate/forget.ts'
 import { health } from './operate/health.ts'
 import { pausing } from './operate/pause.ts'
 import { quarantine } from './operate/quarantine.ts'
@@ -214,6 +215,10 @@ export function compose<Tx = Transaction>(
     }),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
+    forget: async (job, choice) => {
+      const open = await operating()
+      return forget({ ...open, forgetting: open.store.forgetting }, job, choice)
+    },
     migrate: async () => (await guarded()).migrate(),
     close: () =>
       life.close(async () => {

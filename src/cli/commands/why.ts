@@ -57,7 +57,7 @@ function withApp(line: string, app: string | undefined): string {
 
 /** What the answer stands on, a line each. */
 function factLines(facts: WhyFacts): [string, string][] {
-  const { at, pending, ledger, intent, hint, queue, dueHints, pause, sweep, workers } = facts
+  const { at, pending, ledger, intent, hint, queue, dueHints, pause, sweep, workers, concurrency, running } = facts
   const due = dueHints === null ? '' : `; ${dueHints} of the job are due`
   return [
     ['pending', pendingText(pending)],
@@ -81,6 +81,9 @@ function factLines(facts: WhyFacts): [string, string][] {
             : `${hint.fresh ? 'fresh' : 'swept'}, ${hint.dueInMs > 0 ? `due in ${readable(hint.dueInMs)}` : 'due'}${due}`,
     ],
     ['workers', `${workers.able} with the handler, of ${workers.live} that live`],
+    ...(concurrency === null
+      ? []
+      : [['slots', `${concurrency * workers.able} of the job; ${running} of its keys run now`] as [string, string]]),
     ['sweep', sweepText(sweep, at)],
     ...(pause ? [['pause', `since ${relative(pause.since, at)}`] as [string, string]] : []),
   ]
