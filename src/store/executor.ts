@@ -68,6 +68,11 @@ export interface WithinOptions {
 export interface TransactionOptions {
   /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
   readonly unbounded?: boolean
+  /**
+   * It holds statements of regrow's own alone: it is READ COMMITTED, whatever the default of the role or the database is. A user's
+   * transaction has the isolation that the user's database gives it. Defaults to false.
+   */
+  readonly own?: boolean
 }
 
 /** How a process reaches its database, for `doctor`. */
@@ -85,6 +90,9 @@ export interface Together {
   readonly answers: readonly { rows: Row[] }[]
   readonly tookMs: number
 }
+
+/** True when two transactions were in each other's way, and one of them had to give up: it may be begun again as a whole. */
+export const isConflict = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')
 
 /** SQLSTATE of an error, wherever a client keeps it. */
 export function sqlState(error: unknown): string | undefined {

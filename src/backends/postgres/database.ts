@@ -7,8 +7,9 @@ import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
+import { brokenBy, type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
+import { isDirect, ownStatement } from './session.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 
@@ -123,14 +124,12 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
 function onClient(client: PgClient, limit: Limit): OpenDatabase {
   quieten(client)
   const inTurn = limited(1)
-  const alone: Pick<PgPool, 'query' | 'connect'> = {
-    query: (text, values) => inTurn(() => client.query(text, values)),
-    connect: async () => client,
-  }
+  const alone: Connections = { connect: async () => client }
   const timely = timed(alone, limit)
+  const lone: SqlExecutor = { query: (text, values = []) => inTurn(() => ownStatement(client, text, values)) }
   const db: SqlDatabase<PgClient> = {
-    ...statements(executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
-    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args))),
+    ...statements(lone, { checks: lone, pages: alone }, halves(1)),
+    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args), { own: true })),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
@@ -158,10 +157,11 @@ function bounded(
   most: number,
   terms: TransactionTerms = {},
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
-  if (most <= 1) return { transaction: oneTransaction(pool, (fn) => transaction(pool, fn, terms)) }
+  if (most <= 1)
+    return { transaction: oneTransaction(pool, (fn, { own = false } = {}) => transaction(pool, fn, { ...terms, own })) }
   const gate = limited(most)
   return {
-    transaction: (fn) => gate(() => transaction(pool, fn, terms)),
+    transaction: (fn, { own = false } = {}) => gate(() => transaction(pool, fn, { ...terms, own })),
     together: (statements, last) => gate(() => together(pool, statements, last, terms)),
   }
 }
@@ -169,12 +169,27 @@ function bounded(
 /** Transactions that end after the limit. */
 const timed =
   (pool: Pick<PgPool, 'connect'>, limit: Limit): SqlDatabase<PgClient>['transaction'] =>
-  (fn, { unbounded = false } = {}) =>
-    transaction(pool, fn, unbounded ? {} : { limit })
+  (fn, { unbounded = false, own = false } = {}) =>
+    transaction(pool, fn, unbounded ? { own } : { limit, own })
 
-type Connections = Pick<PgPool, 'query' | 'connect'>
+type Connections = Pick<PgPool, 'connect'>
 
-const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
+/** As `query` of a pool does it, on a connection whose session is known. */
+const executor = (pool: Connections): SqlExecutor => ({
+  async query(text, params = []) {
+    const client = await pool.connect()
+    quieten(client)
+    let broken: Error | undefined
+    try {
+      return await ownStatement(client, text, params)
+    } catch (error) {
+      broken = brokenBy(error)
+      throw error
+    } finally {
+      client.release?.(broken)
+    }
+  },
+})
 
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
@@ -188,7 +203,7 @@ function statements(
     query: (text, params) => own.query(text, params),
     queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
     ...(both && { queryThenTheirs: (...args) => checks(() => both.queryThen(...args)) }),
-    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
+    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args), { own: true })),
   }
 }
 

@@ -4,8 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import type { Row } from '../../store/executor.ts'
 import type { PgPool } from './client.ts'
-import { isDirect } from './prepared.ts'
 import { channel, type Listen } from './queue/bell.ts'
+import { isDirect } from './session.ts'
 
 /** What is needed of a client of `pg` that is in no pool. */
 export interface LoneClient {

@@ -5,7 +5,8 @@ import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type Statement, sqlState, type Together } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import { type Before, commitsWithLast, lastStatement, type PgConnection, type PgHearer } from './last-statement.ts'
-import { isStraight, isUnprepared, nameOf } from './prepared.ts'
+import { isUnprepared, nameOf } from './prepared.ts'
+import { sessionOf } from './session.ts'
 import { assertNotControl, away, rolledBack, type TransactionTerms, transaction } from './transaction.ts'
 
 /** Nobody's effect waits longer for another one's: a unit in which a statement meets a lock, or is slow, is given up. */
@@ -33,7 +34,7 @@ export async function together(
   try {
     // Every value is read before anything is sent: one that cannot be is an error, and not half a unit.
     const units = statements.map(({ text, values }) => unitOf(client, Query, text, values))
-    name = named && (await isStraight(client)) ? nameOf(last.text) : undefined
+    name = named && (await sessionOf(client)).direct ? nameOf(last.text) : undefined
     const watch = new Watch()
     await lastStatement(client, last.text, last.values, name, before(units, watch))
     return { answers: units.map(({ query }) => ({ rows: query._result.rows })), tookMs: watch.tookMs }
