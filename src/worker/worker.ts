@@ -111,7 +111,7 @@ export class Worker {
       random,
       ledger: store.ledger,
       claims: this.claims,
-      transaction: (fn) => store.transaction(fn),
+      transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
     })
     const sure = () => this.sure()

@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type InARow, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
-import { idleSessionOf, ownStatement } from './session.ts'
+import { ownStatement } from './own-statement.ts'
+import { isDirect } from './server-process.ts'
 
 /**
  * Plans are kept, so they must be right for a table that is empty now and large in a minute: by index, and not compiled.
@@ -30,7 +31,7 @@ export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings): Pr
   /** True where statements get names, and are planned for that. */
   const isNamed = async (client: PgClient) => {
     if (ready.has(client)) return true
-    if (!(await idleSessionOf(client)).direct) return false
+    if (!(await isDirect(client))) return false
     await client.query(planning)
     ready.add(client)
     return true
@@ -151,8 +152,7 @@ function inOneGo<T>(client: PgClient, work: () => T): T {
 }
 
 /** As a pool does it: after an error the next statement gets another connection, unless it was about the data or a lock. */
-export const brokenBy = (error: unknown) =>
-  /^2[23]|^55P03$/.test(sqlState(error) ?? '') ? undefined : (error as Error)
+const brokenBy = (error: unknown) => (/^2[23]|^55P03$/.test(sqlState(error) ?? '') ? undefined : (error as Error))
 
 const names = new Map<string, string>()
 
