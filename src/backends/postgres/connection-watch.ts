@@ -6,6 +6,7 @@ import { withDeadline } from '../../base/deadline.ts'
 import type { SqlExecutor } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import type { LoneClient } from './listener.ts'
+import { ownStatement } from './own-statement.ts'
 import { endProcesses, knownProcess, lookAt, processOf, type ServerProcess } from './server-process.ts'
 
 /** The longest time without an answer after which a connection is looked up; shorter with a short lease. */
@@ -63,7 +64,7 @@ export class ConnectionWatch {
         this.expect(client)
         let broken: Error | undefined
         try {
-          return await client.query(text, [...params])
+          return await ownStatement(client, text, params)
         } catch (error) {
           broken = error as Error
           throw error
