@@ -39,7 +39,7 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/de
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore } from './store/guarded.ts'
-import { isAway, isRefused } from './store/opening.ts'
+import { isAway, isOutage, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
@@ -60,7 +60,7 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()

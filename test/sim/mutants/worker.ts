@@ -21,6 +21,22 @@ export const ofTheWorker: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'conflict-is-a-failure',
+    'a transaction that was in another one’s way is not begun again: its conflict is counted',
+    'src/worker/transact.ts',
+    'isConflict(error) && tries < conflict.triesMax',
+    'isConflict(error) && tries < 0',
+    test('heal/profiles'),
+  ),
+  mutant(
+    'statement-of-a-failed-transaction-again',
+    'a statement that conflicts is tried again inside its transaction, which has failed: its error hides the conflict',
+    'src/store/guarded.ts',
+    'const once = args.some(isTransaction)',
+    'const once = args.length < 0 && args.some(isTransaction)',
+    test('unit/store/guarded'),
+  ),
+  mutant(
     'hint-for-years',
     'L3: a row that is due in years is hinted for then, and no sweep hints it when it comes due sooner',
     'src/worker/react.ts',
