@@ -43,7 +43,6 @@ export function pushAfterCommit(tx: object, hints: readonly Hint[]): boolean {
 
 /** Calls `act` after the commit when `tx` is a transaction that regrow opened; false: it is one of the user's own. */
 export function afterCommit(tx: object, act: () => Promise<unknown>): boolean {
-  const list = waiting.get(tx)
-  list?.acts.push(act)
-  return list !== undefined
+  waiting.get(tx)?.acts.push(act)
+  return waiting.has(tx)
 }
