@@ -94,7 +94,7 @@ describe('work', () => {
     const { code, stderr } = await wrong.node('app.mjs').ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^regrow: this worker cannot start: The store cannot be opened: database "\S+_none" does not exist; There is no database/,
+      /^regrow: this worker cannot start: The store cannot be opened: database "\S+_none" does not exist. There is no database/,
     )
   })
 
