@@ -17,7 +17,7 @@ import { chosenHandlers, readApp, unhandled } from './job/app-options.ts'
 import type { DeclareJob } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
-import type { GivenOptions, Job } from './job/job.ts'
+import { type Job, optionsOf } from './job/job.ts'
 import { Registry } from './job/registry.ts'
 import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
@@ -38,7 +38,7 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/de
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore } from './store/guarded.ts'
-import { isAway, isRefused } from './store/opening.ts'
+import { isAway, isOutage, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
@@ -59,7 +59,7 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
@@ -142,8 +142,9 @@ export function compose<Tx = Transaction>(
   })
 
   const declared: DeclaredJob[] = []
-  const declare = (name: string, given: GivenOptions) => {
-    const job = registry.declare(name, given)
+  const declare = (name: string, options: unknown) => {
+    const job = registry.declare(name, options)
+    const given = optionsOf(options)
     registry.blame(...scheduleMistakes(job))
     const enqueue = job.slots ? enqueueSlots : given.input === undefined ? enqueueKeys : enqueueInputs
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
@@ -231,7 +232,7 @@ export function compose<Tx = Transaction>(
     work: (choice = {}) => {
       registry.verify()
       const known = declared.map(({ name }) => name)
-      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], known)
+      const handlers = chosenHandlers(choice, registry.inlineHandlers(), known)
       reporter.use(choice.log)
       const missing = unhandled(choice, handlers, known)
       if (missing.length > 0) events.emit('job.unhandled', { jobs: missing, why: 'handler' })

@@ -24,14 +24,14 @@ export function healthText(health: Health, store: string, color: Output['color']
 
 /** Where all this is. */
 export const healthHead = ({ queue }: Health, store: string) =>
-  `store ${store}, queue ${queue.name}${queue.down ? ', which does not answer' : ''}`
+  `store ${visible(store)}, queue ${visible(queue.name)}${queue.down ? ', which does not answer' : ''}`
 
 /** What is wrong and nothing else. */
 export function checkText({ healthy, findings, jobs, workers }: Health, store: string, color: Output['color']): string {
   const bad = findings.filter(({ level }) => level === 'bad').length
   const verdict = healthy ? color.green('healthy') : `${color.red('unhealthy')} for ${counted(bad, 'reason')}`
   const live = counted(workers.filter((worker) => worker.live).length, 'live worker')
-  const head = `${verdict}: ${counted(jobs.length, 'job')}, ${live}, store ${store}`
+  const head = `${verdict}: ${counted(jobs.length, 'job')}, ${live}, store ${visible(store)}`
   return findings.length === 0 ? head : `${head}\n${findingsText(findings, color)}`
 }
 

@@ -105,15 +105,16 @@ export class Worker {
     // While one waits for the disk, the next whole batch is on its way.
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch), { whole: 1 })
     this.#ending = { settler: this.#settler, claims: this.claims, slots: this.#slots, events }
+    const { random, log } = ports
     const transact = transacts({
       clock,
+      random,
       ledger: store.ledger,
       claims: this.claims,
-      transaction: (fn) => store.transaction(fn),
+      transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
     })
     const sure = () => this.sure()
-    const { random, log } = ports
     this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
   }
 

@@ -33,7 +33,7 @@ export const why = command({
 
 function whyText(found: Why, app: string | undefined, color: Output['color']): string {
   const { job, key, reason, sentence, also, next, nextAt, facts } = found
-  const commands = found.commands.map(({ line, does }) => ({ line: withApp(line, app), does }))
+  const commands = found.commands.map(({ line, does }) => ({ line: visible(withApp(line, app)), does }))
   const width = Math.max(0, ...commands.map(({ line }) => line.length))
   const when = nextAt && nextAt > facts.at ? ` (${instant(nextAt)})` : ''
   return [
@@ -42,7 +42,7 @@ function whyText(found: Why, app: string | undefined, color: Output['color']): s
     ...also.map((other) => `Besides, ${other.reason}: ${visible(other.sentence)}`),
     `Next: ${visible(next)}${when}`,
     ...(commands.length > 0 ? ['', 'What to type:'] : []),
-    ...commands.map(({ line, does }) => `  ${visible(line).padEnd(width)}  ${color.dim(does)}`),
+    ...commands.map(({ line, does }) => `  ${line.padEnd(width)}  ${color.dim(does)}`),
     '',
     ...factLines(facts).map(([name, text]) => `${color.dim(name.padEnd(9))}${visible(text)}`),
   ].join('\n')

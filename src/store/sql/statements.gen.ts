@@ -867,6 +867,8 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
   , p.backlog::float8 as backlog`,
+  plainText: `regrow.plain_text(:column) -- since 9
+:column::text -- before 9`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )

@@ -42,6 +42,7 @@ const pause = { job: 'ship', reason: 'r', author: 'ann', since: minutes(-1), unt
 const long = 'x'.repeat(1_025)
 
 const cases: readonly [WhyReason, Partial<WhyFacts>, next: RegExp][] = [
+  ['key_unusable', { key: 'k'.repeat(1_025) }, /it never runs/],
   ['query_broken', { pending: { state: 'broken', error: 'no such table' } }, /tries again in 1m/],
   ['key_unusable', { key: long, item: null }, /never runs/],
   [
