@@ -29,6 +29,7 @@ import { settle } from './settle.ts'
 import { settleApart } from './settle-apart.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
+import { startUnique } from './start-unique.ts'
 import { type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -252,7 +253,9 @@ export class Worker {
     const { store, source, begin, random } = this.#ports
     const { job } = handler
     const checked = await check(source(job), taken, refused, known)
-    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
+    const { ready, stopped, renewed, broken } = job.slots
+      ? await begun(checked, begin, random)
+      : await startUnique(checked, job, store.intents, random)
     if (stopped.length > 0)
       await release(
         this.#back,
