@@ -70,7 +70,7 @@ const pauseGrowth = { rows: 100, factor: 2 }
 const waitingMs = 3_600_000
 /** Long enough for who is called to still read it. */
 const lostMs = 600_000
-/** The ramp is over after 5 s, and a full queue ends a heal: minutes are no healing. */
+/** The ramp is over after 0.3 s, and a full queue ends a heal: minutes are no healing. */
 const healMs = 300_000
 
 /** What is to be told of this state: the bad first, and of those what concerns everything before single jobs. */
