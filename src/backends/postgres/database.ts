@@ -11,6 +11,7 @@ import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
+import { clientWithUrl, noUrl } from './url-client.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
   /** For the queue in this database: one that hangs keeps nothing else waiting. */
@@ -30,19 +31,18 @@ export async function openDatabase(
     const limit = { clock, ms: leaseMs / 2 }
     return isPool(given) ? onPool(given, limit) : onClient(given, limit)
   }
-  const url = typeof given === 'function' ? await given() : given
-  if (typeof url !== 'string' || url === '')
-    throw new RegrowError(
-      'no_url',
-      `postgres() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
-      'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
-    )
+  if (typeof given !== 'function' && (typeof given !== 'string' || given === '')) throw noUrl(given)
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })
+  // A function is asked for every new connection, the one that listens among them.
+  const address =
+    typeof given === 'function'
+      ? { Client: clientWithUrl(pg.default.Client, given, clock) }
+      : { Client: pg.default.Client, connectionString: given }
   const pool = (connections: number, timeoutMs?: number, pipeline = false) =>
     new pg.default.Pool({
-      connectionString: url,
+      ...address,
       max: connections,
       // Several statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
       ...(pipeline ? { pipeline } : {}),
@@ -66,8 +66,8 @@ export async function openDatabase(
     listen: listener(
       clock,
       () =>
-        new pg.default.Client({
-          connectionString: url,
+        new address.Client({
+          ...address,
           keepAlive: true,
           connectionTimeoutMillis: 10_000,
         }) as unknown as LoneClient,
