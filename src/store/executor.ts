@@ -29,13 +29,16 @@ export interface SqlField {
  * `Tx` is the transaction as its client knows it.
  */
 export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
-  /** Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting. */
-  queryTheirs: SqlExecutor['query']
+  /**
+   * Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting, nor those of
+   * another `lane`, which is the name of their job.
+   */
+  queryTheirs(text: string, params?: readonly SqlValue[], lane?: string): ReturnType<SqlExecutor['query']>
   /**
    * Statements of regrow's own and one with the user's SQL right behind them, in one round trip and one session: each begins when
    * the one before has committed. Rejects as the first of its own that fails does. Missing where a client cannot.
    */
-  readonly queryThenTheirs?: ((own: readonly SqlQuery[], theirs: SqlQuery) => Promise<InARow>) | undefined
+  readonly queryThenTheirs?: ((own: readonly SqlQuery[], theirs: SqlQuery, lane: string) => Promise<InARow>) | undefined
   /** Like `queryTheirs`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,

@@ -1,4 +1,5 @@
 // The upper arrow: pop → take → check → run → settle, in batches. This file alone knows the order of the stages.
+import { untilAborted } from '../base/abort.ts'
 import { Batcher } from '../base/batcher.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
@@ -27,9 +28,10 @@ import { run } from './run.ts'
 import { Running } from './running.ts'
 import { settle } from './settle.ts'
 import { settleApart } from './settle-apart.ts'
+import { SlotReservation } from './slot-reservation.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
-import { type TakenBatch, take } from './take.ts'
+import { onceEach, type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
 /** Keys per settle statement at most: each of them ends with a commit that has to be on disk, one after the other. */
@@ -49,8 +51,10 @@ export class Worker {
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
   /** Batches between pop and start, and how many of each job. */
-  readonly #claiming = new Set<Promise<void>>()
+  readonly #claiming = new Map<Promise<void>, readonly PoppedHint[]>()
   readonly #claimingOf = new Map<string, number>()
+  /** Jobs whose last batch was long on its way to its start. */
+  readonly #slow = new Set<string>()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #ask: AskProgress
@@ -73,11 +77,12 @@ export class Worker {
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
       claiming: (job) => this.#claimingOf.get(job) ?? 0,
+      slow: (job) => this.#slow.has(job),
       named: ({ job, many }) =>
         !many && !job.slots && store.ledger.takeThenCheck !== undefined && ports.source(job).checkQuery !== undefined,
       through: (handler, batch, slots) => {
         const claiming = this.#through(handler, batch, slots)
-        this.#claiming.add(claiming)
+        this.#claiming.set(claiming, batch.hints)
         return claiming.finally(() => this.#claiming.delete(claiming))
       },
     })
@@ -167,31 +172,43 @@ export class Worker {
     )
   }
 
-  /** Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. */
-  async giveBack(): Promise<void> {
+  /**
+   * Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. What is between
+   * pop and start comes back by itself, since nothing starts any more (M24); what has not when `enough` aborts is given back, too.
+   */
+  async giveBack(enough: AbortSignal): Promise<void> {
+    const { push, store } = this.#ports
     this.#over.abort()
-    // What is between pop and start comes back by itself, since nothing starts any more (M24); all its calls have deadlines.
-    await Promise.allSettled(this.#claiming)
+    await untilAborted(enough, Promise.allSettled([...this.#claiming.keys()]))
     const entries = this.running.entries()
     await release(this.#back, entries)
-    await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
-    await this.#ask.over()
-    await this.#ports.store.workers.leave(this.claims.holder)
+    await push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
+    await this.#ask.over(enough)
+    const late = [...this.#claiming.values()].flat()
+    if (late.length > 0) {
+      // A beat that knows of no claim gives back all of them.
+      await store.workers.beat(this.claims.holder, [], this.claims.known().highest, this.#options.leaseMs)
+      await push(late.map((hint) => ({ ...hint, delayMs: 0 })))
+    }
+    await store.workers.leave(this.claims.holder)
   }
 
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
   async #through(handler: Handler, { hints: popped, removal }: Batch, slots: number): Promise<void> {
-    const { events, push } = this.#ports
+    const { clock, events, push } = this.#ports
     const { name } = handler.job
+    const reserved = new SlotReservation({ clock, slots: this.#slots, slow: this.#slow }, name, slots)
     let used = 0
     let hints = popped
     this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
     try {
       if (handler.many) hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints, removal)
-      const plan = calls(handler, ready, slots + this.#slots.room(name))
+      const held = reserved.claimed()
+      // Beside a suspect that runs alone nothing starts, also what was popped before it.
+      const plan = calls(handler, ready, held + (this.#solo.holding ? 0 : this.#slots.room(name)))
       used = plan.calls.length
-      this.#slots.take(Math.max(0, used - slots), name)
+      this.#slots.take(Math.max(0, used - held), name)
       for (const entries of plan.calls) this.#finish(handler, entries)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
       hints = plan.over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
@@ -202,7 +219,7 @@ export class Worker {
     } finally {
       this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) - 1)
       // Also when there is none to give: who waits for room looks again.
-      this.#slots.give(Math.max(0, slots - used), name)
+      reserved.give(used)
     }
   }
 
@@ -328,10 +345,4 @@ export class Worker {
   sure(): boolean {
     return !this.#over.signal.aborted && this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
-}
-
-/** Of several hints of one key the last one. Keys that come in order are there once; a table of them all is only made for others. */
-function onceEach(hints: readonly PoppedHint[]): readonly PoppedHint[] {
-  const ordered = hints.every(({ key }, i) => i === 0 || (hints[i - 1] as PoppedHint).key < key)
-  return ordered ? hints : [...new Map(hints.map((hint) => [hint.key, hint])).values()]
 }

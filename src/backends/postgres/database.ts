@@ -1,10 +1,15 @@
 // The connections behind a store on Postgres: pools of our own for a url, or what the user gave.
 // Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
+
+import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { Lanes } from '../../base/lanes.ts'
 import { limited } from '../../base/limited.ts'
-import type { ConnectionFacts, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
+import type { SqlQuery } from '../../job/pending.ts'
+import type { ConnectionFacts, InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
+import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
 import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
@@ -59,9 +64,10 @@ export async function openDatabase(
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
-  const checks = prepared(pools.checks)
+  const own = prepared(pools.own, walking)
+  const checks = prepared(pools.checks, undefined, { clock, own })
   return {
-    ...statements(prepared(pools.own, walking), { checks, pages: pools.pages }, theirsMax),
+    ...statements(clock, own, { checks, pages: pools.pages }, theirsMax),
     queue: prepared(pools.queue),
     listen: listener(
       clock,
@@ -78,21 +84,29 @@ export async function openDatabase(
   }
 }
 
+/** How many statements with the user's SQL are under way at a time; of checks also how many are kept for jobs whose checks are quick. */
+interface TheirsMost {
+  readonly checks: number
+  readonly kept: number
+  readonly quick: number
+  readonly pages: number
+}
+
 /**
- * Connections for the user's SQL. Few are open as long as answers come: only a page that hangs lets another one be opened
- * beside it, so that the next job's page does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
+ * Connections for the user's SQL. Few are open as long as answers come: only a page or check that hangs lets another one be opened
+ * beside it, so that the next job's does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
  */
-const theirsMax = { checks: 4, pages: 16 }
+const theirsMax: TheirsMost = { checks: 12, kept: 4, quick: 4, pages: 16 }
 
 /** A beat and two settles, and the queue. */
 const ownMax = { own: 3, queue: 3 }
 /** All of these, and the one that listens. */
 const ownMost = ownMax.own + ownMax.queue + theirsMax.checks + theirsMax.pages + 1
 
-/** Of a pool that is not ours, pages get half and checks the other half. */
-const halves = (most: number) => {
+/** Of a pool that is not ours, pages get half and checks the other half; of that, checks that hang get half again. */
+const halves = (most: number): TheirsMost => {
   const half = Math.max(1, Math.floor(most / 2))
-  return { checks: half, pages: half }
+  return { checks: half, kept: Math.ceil(half / 2), quick: half, pages: half }
 }
 
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
@@ -105,7 +119,12 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   const queue = executor(pool)
   if (size > 1)
     return {
-      ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
+      ...statements(
+        limit.clock,
+        queue,
+        { checks: cancellableExecutor(pool, { clock: limit.clock, own: queue }), pages: pool },
+        halves(size - 1),
+      ),
       queue,
       listen: listenerBeside(limit.clock, pool),
       ...bounded(pool, size - 1),
@@ -113,7 +132,7 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
       close,
     }
   const db = oneConnection(pool, {
-    ...statements(queue, { checks: queue, pages: pool }, halves(1)),
+    ...statements(limit.clock, queue, { checks: queue, pages: pool }, halves(1)),
     transaction: timed(pool, limit),
   })
   return { ...db, queue: db, listen: null, connections: connectionFacts('pool', size, pool), close }
@@ -129,7 +148,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   }
   const timely = timed(alone, limit)
   const db: SqlDatabase<PgClient> = {
-    ...statements(executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
+    ...statements(limit.clock, executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
     queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args))),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
@@ -176,18 +195,33 @@ type Connections = Pick<PgPool, 'query' | 'connect'>
 
 const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
 
-/** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
+/**
+ * Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. A take
+ * does not wait with the check of a job whose checks are slow: it goes ahead, and the check follows by itself.
+ */
 function statements(
+  clock: Clock,
   own: SqlExecutor,
-  theirs: { readonly checks: SqlExecutor | Prepared; readonly pages: Connections },
-  most: { readonly checks: number; readonly pages: number },
+  theirs: { readonly checks: CancellableExecutor | Prepared; readonly pages: Connections },
+  { checks: most, kept, quick, pages: pagesMost }: TheirsMost,
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryThenTheirs' | 'queryWithin'> {
-  const [checks, pages] = [limited(most.checks), limited(most.pages)]
+  const checks = new Lanes(clock, { what: 'The check', most, kept, quick })
+  const pages = limited(pagesMost)
   const both = 'queryThen' in theirs.checks ? theirs.checks : null
+  const ownAlone = async (queries: readonly SqlQuery[]): Promise<InARow> => {
+    const answers: { rows: Row[] }[] = []
+    for (const { text, values } of queries) answers.push(await own.query(text, values))
+    return { own: answers, theirs: null }
+  }
   return {
     query: (text, params) => own.query(text, params),
-    queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
-    ...(both && { queryThenTheirs: (...args) => checks(() => both.queryThen(...args)) }),
+    queryTheirs: (text, params, lane = '') => checks.run(lane, (signal) => theirs.checks.query(text, params, signal)),
+    ...(both && {
+      queryThenTheirs: (ours, their, lane) =>
+        checks.isSlow(lane)
+          ? ownAlone(ours)
+          : checks.run(lane, (signal) => both.queryThen(ours, their, signal), { again: false }),
+    }),
     queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
   }
 }
