@@ -33,8 +33,11 @@ export interface AuditReport {
 }
 
 const pageSize = 500
-/** Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. */
-const every = { leastMs: 10_000, perScheduleMs: 2 }
+/**
+ * Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. Where there are none, half a minute:
+ * a process that adds one makes its first slot itself.
+ */
+const every = { leastMs: 10_000, perScheduleMs: 2, noneMs: 30_000 }
 const notYetMs = 20
 /** Slots due later than this are hinted by who made them, and by the next audits. */
 const horizonMs = 60_000
@@ -61,7 +64,7 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
       forced = false
       const startedAt = clock.now()
       const report = await audit(ports, signal)
-      everyMs = every.leastMs + every.perScheduleMs * report.processed
+      everyMs = report.processed === 0 ? every.noneMs : every.leastMs + every.perScheduleMs * report.processed
       if (waitMs === 0) await tidy(ports)
       if (report.processed > 0) events.emit('schedules.audited', { ...report, tookMs: clock.now() - startedAt })
       return spread(random, everyMs, 0.1)

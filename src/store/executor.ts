@@ -53,6 +53,11 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
    * there must be none. Missing where there is only one connection.
    */
   readonly together?: ((statements: readonly Statement[], last: SqlQuery) => Promise<Together>) | undefined
+  /**
+   * Null while there are enough connections. Else sets one aside for transactions of a run that is about to start, and resolves to what
+   * gives it back; rejects when there is none in time. Missing where connections are no server's.
+   */
+  readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** What is to be known of its connections; missing where there is nothing to know. */
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
 }

@@ -36,12 +36,15 @@ export interface TransactPorts {
   readonly claims: Claims
   readonly transaction: <T>(fn: (tx: SqlExecutor, own: unknown) => Promise<T>) => Promise<T>
   readonly source: (entry: Ready) => Source
+  /** Hears of each job whose runs use ctx.tx. */
+  readonly used: (job: string) => void
 }
 
 export function transacts(ports: TransactPorts): Transact {
   const { source } = ports
   const gathered = effectsOf(ports)
   return async (state, work, { settle = true }) => {
+    ports.used((state.entries[0] as Ready).job.name)
     if (state.settled?.size)
       throw new RegrowError(
         'tx_twice',

@@ -3,14 +3,12 @@ import { untilAborted } from '../base/abort.ts'
 import { Batcher } from '../base/batcher.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
-import { retry } from '../base/retry.ts'
 import { fingerprint } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
 import { isOwn } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import { isPassing } from '../store/guarded.ts'
 import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
@@ -26,11 +24,11 @@ import type { WorkerOptions, WorkerPorts } from './ports.ts'
 import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
-import { settle } from './settle.ts'
-import { settleApart } from './settle-apart.ts'
+import { settleUntilRecorded } from './settle-apart.ts'
 import { SlotReservation } from './slot-reservation.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
+import { start, TxUse } from './starts.ts'
 import { onceEach, type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -55,6 +53,7 @@ export class Worker {
   readonly #claimingOf = new Map<string, number>()
   /** Jobs whose last batch was long on its way to its start. */
   readonly #slow = new Set<string>()
+  readonly #uses = new TxUse()
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #ask: AskProgress
@@ -116,6 +115,7 @@ export class Worker {
       claims: this.claims,
       transaction: (fn) => store.transaction(fn),
       source: ({ job }) => ports.source(job),
+      used: (job) => this.#uses.used(job),
     })
     const sure = () => this.sure()
     const { random, log } = ports
@@ -209,10 +209,12 @@ export class Worker {
       const plan = calls(handler, ready, held + (this.#solo.holding ? 0 : this.#slots.room(name)))
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - held), name)
-      for (const entries of plan.calls) this.#finish(handler, entries)
+      const late = await this.#start(handler, plan.calls)
+      this.#slots.give(late.length, name)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
-      hints = plan.over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
-      await giveBack(this.#back, plan.over)
+      const over = [...plan.over, ...late.flat()]
+      hints = over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
+      await giveBack(this.#back, over, late.length > 0 ? 1_000 : 0)
     } catch (error) {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
@@ -319,23 +321,24 @@ export class Worker {
     this.claims.forget(entry.take)
   }
 
+  /** Runs the calls that find what they need, and answers the others. */
+  #start(handler: Handler, calls: readonly (readonly Ready[])[]): Promise<readonly (readonly Ready[])[]> {
+    const ours = (entries: readonly Ready[]) => this.sure() && entries.every(({ take }) => this.claims.holds(take))
+    const run = (entries: readonly Ready[], over: () => void) => this.#finish(handler, entries, undefined, over)
+    return start({ reserve: this.#ports.store.reserve, ours, run }, this.#uses, handler.job.name, calls)
+  }
+
   /** Run, then settle. */
-  #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void): void {
-    run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded))
+  #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void, over?: () => void): void {
+    run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded, over))
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { clock, store, random, source, events } = this.#ports
-    // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
-    const { holder } = this.claims
-    const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
-    const results = await settleApart(
+    const { store, ...ports } = this.#ports
+    const { claims } = this
+    const results = await settleUntilRecorded(
+      { ...ports, ledger: store.ledger, claims, over: this.#over.signal },
       batch,
-      (part) =>
-        retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
-          settle(store.ledger, this.claims, source, part),
-        ),
-      (error) => events.emit('loop.failed', { loop: 'settle', error }),
     )
     await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results

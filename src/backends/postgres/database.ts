@@ -14,6 +14,7 @@ import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, q
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
 import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
+import { Scarcity, SparingPool, sparingListen } from './scarcity.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 import { clientWithUrl, noUrl } from './url-client.ts'
@@ -64,21 +65,30 @@ export async function openDatabase(
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
-  const own = prepared(pools.own, walking)
-  const checks = prepared(pools.checks, undefined, { clock, own })
+  // While the server has no connection left, one is kept for beats, settles and the queue, and each of the others only while it is used.
+  const scarcity = new Scarcity(clock)
+  const sparing = (each: PgPool, keep = 0) => new SparingPool(each, scarcity, { keep })
+  const own = prepared(sparing(pools.own, 1), walking)
+  const queue = prepared(sparing(pools.queue))
+  const checks = prepared(sparing(pools.checks), undefined, { clock, own })
+  const handlers = sparing(pools.handlers)
   return {
-    ...statements(clock, own, { checks, pages: pools.pages }, theirsMax),
-    queue: prepared(pools.queue),
-    listen: listener(
-      clock,
-      () =>
-        new address.Client({
-          ...address,
-          keepAlive: true,
-          connectionTimeoutMillis: 10_000,
-        }) as unknown as LoneClient,
+    ...statements(clock, own, { checks, pages: sparing(pools.pages) }, theirsMax),
+    queue: { query: (text, params) => (scarcity.scarce ? own : queue).query(text, params) },
+    listen: sparingListen(
+      scarcity,
+      listener(
+        clock,
+        () =>
+          new address.Client({
+            ...address,
+            keepAlive: true,
+            connectionTimeoutMillis: 10_000,
+          }) as unknown as LoneClient,
+      ),
     ),
-    ...bounded(pools.handlers, max, { named: true }),
+    ...bounded(handlers, max, { named: true }),
+    reserve: () => handlers.reserve(),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -117,7 +127,8 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
   const close = async () => {}
   const size = pool.options?.max ?? 10
   const queue = executor(pool)
-  if (size > 1)
+  if (size > 1) {
+    const handlers = new SparingPool(pool, new Scarcity(limit.clock), { keep: Number.POSITIVE_INFINITY })
     return {
       ...statements(
         limit.clock,
@@ -127,10 +138,12 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
       ),
       queue,
       listen: listenerBeside(limit.clock, pool),
-      ...bounded(pool, size - 1),
+      ...bounded(handlers, size - 1),
+      reserve: () => handlers.reserve(),
       connections: connectionFacts('pool', size, pool),
       close,
     }
+  }
   const db = oneConnection(pool, {
     ...statements(limit.clock, queue, { checks: queue, pages: pool }, halves(1)),
     transaction: timed(pool, limit),
@@ -173,7 +186,7 @@ const connectionFacts =
 
 /** At most `most` transactions at a time; the others wait in line. */
 function bounded(
-  pool: PgPool,
+  pool: Pick<PgPool, 'connect'>,
   most: number,
   terms: TransactionTerms = {},
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
@@ -202,7 +215,7 @@ const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = [
 function statements(
   clock: Clock,
   own: SqlExecutor,
-  theirs: { readonly checks: CancellableExecutor | Prepared; readonly pages: Connections },
+  theirs: { readonly checks: CancellableExecutor | Prepared; readonly pages: Pick<PgPool, 'connect'> },
   { checks: most, kept, quick, pages: pagesMost }: TheirsMost,
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryThenTheirs' | 'queryWithin'> {
   const checks = new Lanes(clock, { what: 'The check', most, kept, quick })

@@ -51,6 +51,7 @@ export function sqlStore<Tx>(
     timetable: sqlTimetable(db, texts, hasSchedules),
     source: (job) => sqlSource(db, ledger, job),
     transaction: (fn) => db.transaction(fn),
+    ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)
