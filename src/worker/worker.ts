@@ -334,8 +334,7 @@ export class Worker {
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { store, ...ports } = this.#ports
-    const { claims } = this
+    const [{ store, ...ports }, { claims }] = [this.#ports, this]
     const results = await settleUntilRecorded(
       { ...ports, ledger: store.ledger, claims, over: this.#over.signal },
       batch,
