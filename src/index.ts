@@ -42,6 +42,7 @@ export type {
 export type { QuarantineFilter } from './operate/quarantine-filter.ts'
 export type { NewSchedule, ScheduleInfo, SchedulesOfApp, SlotInfo } from './operate/schedules.ts'
 export type { JobStatus, QueueStatus, Status } from './operate/status.ts'
+export type { WaitingCount } from './operate/waiting.ts'
 export type { Decided } from './operate/why/decide.ts'
 export type { PendingFacts, WhyFacts } from './operate/why/facts.ts'
 export { type Told, type WhyCommand, type WhyReason, whyReasons } from './operate/why/told.ts'

@@ -5,7 +5,7 @@ import type { Audits } from './audits.ts'
 import type { Census } from './census.ts'
 import type { Coverage } from './coverage.ts'
 import type { Examiner } from './examiner.ts'
-import type { SqlExecutor } from './executor.ts'
+import type { SqlExecutor, TransactionOptions } from './executor.ts'
 import type { Explainer } from './explainer.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
@@ -36,7 +36,7 @@ export interface Store<Tx = Transaction> {
   readonly timetable: Timetable
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
-  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>): Promise<T>
+  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** A connection for a run's transactions, before it starts; null: there are enough. See `SqlDatabase.reserve`. */
   readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */

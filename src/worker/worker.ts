@@ -113,7 +113,7 @@ export class Worker {
       clock,
       ledger: store.ledger,
       claims: this.claims,
-      transaction: (fn) => store.transaction(fn),
+      transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
       used: (job) => this.#uses.used(job),
     })

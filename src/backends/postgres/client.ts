@@ -16,6 +16,8 @@ export interface PgClient {
   readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } }
   /** The server process, as it was told at start-up. */
   readonly processID?: number | null
+  /** What turns a column's text into a value, as the pool or the client was told. */
+  getTypeParser?(oid: number, format?: never): unknown
   release?(destroy?: boolean | Error): void
   on?(event: 'error', listener: (error: Error) => void): unknown
 }

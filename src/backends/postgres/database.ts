@@ -9,6 +9,7 @@ import type { SqlQuery } from '../../job/pending.ts'
 import type { ConnectionFacts, InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
+import { checkedAddress } from './address.ts'
 import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type LoneClient, listener, listenerBeside } from './listener.ts'
@@ -17,7 +18,7 @@ import type { Listen } from './queue/bell.ts'
 import { Scarcity, SparingPool, sparingListen } from './scarcity.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
-import { clientWithUrl, noUrl } from './url-client.ts'
+import { clientWithUrl } from './url-client.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
   /** For the queue in this database: one that hangs keeps nothing else waiting. */
@@ -35,17 +36,23 @@ export async function openDatabase(
   if (typeof given === 'object' && given !== null) {
     // A transaction on the only connection keeps beats away: half a lease leaves time for the next one.
     const limit = { clock, ms: leaseMs / 2 }
-    return isPool(given) ? onPool(given, limit) : onClient(given, limit)
+    if (isPool(given)) return onPool(given, limit)
+    if (typeof given.query === 'function') return onClient(given, limit)
+    throw new RegrowError(
+      'no_url',
+      'postgres() was given an object that is neither a Pool nor a Client of pg',
+      'Pass an address, postgres(url), or new pg.Pool({ … }).',
+    )
   }
-  if (typeof given !== 'function' && (typeof given !== 'string' || given === '')) throw noUrl(given)
+  const url = typeof given === 'function' ? given : checkedAddress(given)
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })
   // A function is asked for every new connection, the one that listens among them.
   const address =
-    typeof given === 'function'
-      ? { Client: clientWithUrl(pg.default.Client, given, clock) }
-      : { Client: pg.default.Client, connectionString: given }
+    typeof url === 'function'
+      ? { Client: clientWithUrl(pg.default.Client, url, clock) }
+      : { Client: pg.default.Client, connectionString: url }
   const pool = (connections: number, timeoutMs?: number, pipeline = false) =>
     new pg.default.Pool({
       ...address,

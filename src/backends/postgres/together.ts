@@ -32,7 +32,7 @@ export async function together(
   let name: string | undefined
   try {
     // Every value is read before anything is sent: one that cannot be is an error, and not half a unit.
-    const units = statements.map(({ text, values }) => unitOf(Query, text, values))
+    const units = statements.map(({ text, values }) => unitOf(client, Query, text, values))
     name = named && (await isStraight(client)) ? nameOf(last.text) : undefined
     const watch = new Watch()
     await lastStatement(client, last.text, last.values, name, before(units, watch))
@@ -73,9 +73,11 @@ interface Unit {
   readonly query: PgQuery
 }
 
-function unitOf(Query: QueryClass, text: string, values: readonly unknown[]): Unit {
+/** `types`: the client's parsers, which are those of its pool. A query that is not sent by the client has none, and would use pg's own. */
+function unitOf(client: PgClient, Query: QueryClass, text: string, values: readonly unknown[]): Unit {
   let wrong: unknown
-  const query = new Query({ text, values: [...values] }, undefined, (error) => (wrong = error))
+  const types = client.getTypeParser ? { types: client } : {}
+  const query = new Query({ text, values: [...values], ...types }, undefined, (error) => (wrong = error))
   let read: readonly unknown[] = []
   const ignored = { parse() {}, describe() {}, execute() {}, sync() {}, close() {} }
   query.prepare({

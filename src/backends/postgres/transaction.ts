@@ -8,6 +8,7 @@ import { type PgClient, type PgPool, quieten } from './client.ts'
 import { firstStatement } from './first-statement.ts'
 import { commitsWithLast, lastStatement } from './last-statement.ts'
 import { isStraight, isUnprepared, nameOf } from './prepared.ts'
+import { transactionControlIn } from './transaction-control.ts'
 
 /** How long a transaction may hold the only connection. */
 export interface Limit {
@@ -100,7 +101,8 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())
-    if (endsTransaction.test(textOf(args[0]))) return Promise.reject(notYours(textOf(args[0])))
+    const control = transactionControlIn(textOf(args[0]))
+    if (control !== undefined) return Promise.reject(notYours(control))
     if (!limit || !isAwaited(args)) return send(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
@@ -160,10 +162,6 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   }
 }
 
-/** Statements that begin or end a transaction; `rollback to` a savepoint does not. */
-const endsTransaction =
-  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i
-
 const textOf = (statement: unknown): string =>
   typeof statement === 'string' ? statement : String((statement as { text?: unknown } | null)?.text ?? '')
 
@@ -176,7 +174,8 @@ const isAwaited = (args: readonly unknown[]) =>
 
 /** Throws for a statement that would begin or end the transaction that it is meant for. */
 export function assertNotControl(text: string): void {
-  if (endsTransaction.test(text)) throw notYours(text)
+  const control = transactionControlIn(text)
+  if (control !== undefined) throw notYours(control)
 }
 
 /** True when the connection can be used again. Behind a limit a server that does not answer is not waited for. */

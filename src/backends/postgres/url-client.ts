@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { isErrorLike, messageOf, RegrowError } from '../../base/errors.ts'
 import { redact } from '../../base/redact.ts'
+import { checkedAddress } from './address.ts'
 
 /** The part of pg's Client that is used here. */
 interface BaseClient {
@@ -73,8 +74,7 @@ async function askedUrl(url: () => unknown): Promise<string> {
   } catch (error) {
     throw urlFailed(error)
   }
-  if (typeof answer === 'string' && answer !== '') return answer
-  throw noUrl(answer)
+  return checkedAddress(answer)
 }
 
 function urlFailed(error: unknown): RegrowError {
@@ -94,14 +94,4 @@ function withoutSecrets(error: unknown, depth = 0): Error {
   const clean = Object.assign(new Error(redact(messageOf(error)), inner), typeof code === 'string' ? { code } : {})
   clean.stack = `Error: ${clean.message}`
   return clean
-}
-
-/** The error for an address that is missing or is not a text. It never holds the answer: that may contain a password. */
-export function noUrl(answer: unknown): RegrowError {
-  const found = answer === '' ? 'an empty text' : answer === null ? 'null' : typeof answer
-  return new RegrowError(
-    'no_url',
-    `postgres() was given ${found} as its address`,
-    'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
-  )
 }

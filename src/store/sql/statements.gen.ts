@@ -389,6 +389,8 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
   (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease)::int as live,
   (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and (jsonb_exists(x.jobs, $1::text) or $1::text = 'regrow.slots'))::int as able,
+  (select count(*) from regrow.ledger o join regrow.workers x on x.id = o.holder
+   where o.job = $1::text and o.holder is not null and x.beat_at >= env.at - env.lease)::int as running,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text
@@ -813,6 +815,8 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
   , p.backlog::float8 as backlog`,
+  plainText: `regrow.plain_text(:column) -- since 9
+:column::text -- before 9`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )

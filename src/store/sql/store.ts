@@ -49,8 +49,8 @@ export function sqlStore<Tx>(
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules),
     timetable: sqlTimetable(db, texts, hasSchedules),
-    source: (job) => sqlSource(db, ledger, job),
-    transaction: (fn) => db.transaction(fn),
+    source: (job) => sqlSource(db, ledger, job, texts),
+    transaction: (fn, options) => db.transaction(fn, options),
     ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {

@@ -67,6 +67,22 @@ export const ofPostgres: readonly Mutant[] = [
     bell,
   ),
   mutant(
+    'postgres-commit-behind-a-statement',
+    'S4: a second statement in one text may commit before the fence',
+    source('transaction-control.ts'),
+    `const many = text.includes(';')`,
+    'const many = text.length < 0',
+    test('flow/own-transaction'),
+  ),
+  mutant(
+    'postgres-commit-behind-a-comment',
+    'S4: a commit behind a comment commits before the fence',
+    source('transaction-control.ts'),
+    String.raw`|--|\/\*)/i`,
+    ')/i',
+    test('flow/own-transaction'),
+  ),
+  mutant(
     'postgres-read-only-connection-kept',
     'F46: a connection to what is no longer the primary is used for ever',
     source('prepared.ts'),
@@ -264,6 +280,14 @@ export const ofPostgres: readonly Mutant[] = [
     source('together.ts'),
     'await lastStatement(client, last.text, last.values, name, before(units, watch))',
     `await lastStatement(client, 'select 1', [], undefined, before(units, watch))`,
+    race('together'),
+  ),
+  mutant(
+    'shared-by-the-types-of-pg',
+    'an effect that shares its transaction answers by the type parsers of pg, and alone by those of the user’s pool',
+    source('together.ts'),
+    '{ types: client } : {}',
+    '{} : {}',
     race('together'),
   ),
   mutant(

@@ -227,5 +227,9 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists unusable bigint not null default 0,
   add column if not exists unusable_key text,
   add column if not exists pass_unusable bigint not null default 0`,
+    `create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text'`,
   ] },
 ]
