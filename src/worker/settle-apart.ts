@@ -7,33 +7,29 @@ import type { Events } from '../base/events.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
-import type { Job } from '../job/job.ts'
 import { isPassing, isRefused } from '../store/guarded.ts'
-import type { Ledger } from '../store/ledger.ts'
-import type { Source } from '../store/source.ts'
 import type { Ended, Settled } from './batch.ts'
 import type { Claims } from './claims.ts'
-import { settle } from './settle.ts'
 
 export interface SettlePorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
-  readonly ledger: Ledger
   readonly claims: Claims
-  readonly source: (job: Job) => Source
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly over: AbortSignal
+  /** Settles a part of a batch. */
+  readonly send: (part: readonly Ended[]) => Promise<Settled[]>
 }
 
 /** Settles a batch. A store that is away is nobody's failure: claims are kept until it answers, or until they are another worker's. */
 export function settleUntilRecorded(ports: SettlePorts, batch: readonly Ended[]): Promise<Settled[]> {
-  const { clock, random, events, ledger, claims, source, over } = ports
+  const { clock, random, events, claims, over, send } = ports
   const { holder } = claims
   const again = (error: unknown) => isPassing(error) && holder === claims.holder
   return settleApart(
     batch,
-    (part) => retry(clock, random, { delayMs: 100, again, signal: over }, () => settle(ledger, claims, source, part)),
+    (part) => retry(clock, random, { delayMs: 100, again, signal: over }, () => send(part)),
     (error) => events.emit('loop.failed', { loop: 'settle', error }),
   )
 }

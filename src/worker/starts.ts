@@ -1,5 +1,6 @@
 // Upper arrow, right before run: while the store has hardly a connection to spare, a call starts when there is one for its ctx.tx. A call
 // that started without would do its work outside, fail at its commit, and start again, over and over.
+import type { Handler } from '../job/handler.ts'
 import type { Ready } from './batch.ts'
 
 export interface StartsPorts {
@@ -8,7 +9,8 @@ export interface StartsPorts {
   /** True while these are our claims, and our lease is sure. */
   readonly ours: (entries: readonly Ready[]) => boolean
   /** Starts the call; `over` is called when its handler has ended. */
-  readonly run: (entries: readonly Ready[], over: () => void) => void
+  readonly run: (handler: Handler, entries: readonly Ready[], over: () => void) => void
+  readonly uses: TxUse
 }
 
 /** Jobs of this process by whether their runs use ctx.tx; of one that has not run yet, nobody knows. */
@@ -31,16 +33,16 @@ export class TxUse {
 
 /** Starts calls of one job; answers those that cannot start now. It waits only while connections are scarce. */
 export async function start(
-  { reserve, ours, run }: StartsPorts,
-  uses: TxUse,
-  job: string,
+  { reserve, ours, run, uses }: StartsPorts,
+  handler: Handler,
   calls: readonly (readonly Ready[])[],
 ): Promise<readonly (readonly Ready[])[]> {
-  const ended = () => uses.ended(job)
+  const { name } = handler.job
+  const ended = () => uses.ended(name)
   for (const [i, entries] of calls.entries()) {
-    const reserving = uses.may(job) ? (reserve?.() ?? null) : null
+    const reserving = uses.may(name) ? (reserve?.() ?? null) : null
     if (!reserving) {
-      run(entries, ended)
+      run(handler, entries, ended)
       continue
     }
     const giveBack = await reserving.catch(() => undefined)
@@ -49,7 +51,7 @@ export async function start(
       giveBack()
       return calls.slice(i)
     }
-    run(entries, () => {
+    run(handler, entries, () => {
       giveBack()
       ended()
     })

@@ -24,11 +24,12 @@ import type { WorkerOptions, WorkerPorts } from './ports.ts'
 import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
+import { settle } from './settle.ts'
 import { settleUntilRecorded } from './settle-apart.ts'
 import { SlotReservation } from './slot-reservation.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
-import { start, TxUse } from './starts.ts'
+import { type StartsPorts, start, TxUse } from './starts.ts'
 import { onceEach, type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -53,7 +54,8 @@ export class Worker {
   readonly #claimingOf = new Map<string, number>()
   /** Jobs whose last batch was long on its way to its start. */
   readonly #slow = new Set<string>()
-  readonly #uses = new TxUse()
+  readonly #starts: StartsPorts
+  readonly #isOurs = (entries: readonly Ready[]) => this.sure() && entries.every(({ take }) => this.claims.holds(take))
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #ask: AskProgress
@@ -115,8 +117,14 @@ export class Worker {
       claims: this.claims,
       transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
-      used: (job) => this.#uses.used(job),
+      used: (job) => this.#starts.uses.used(job),
     })
+    this.#starts = {
+      reserve: store.reserve,
+      uses: new TxUse(),
+      ours: this.#isOurs,
+      run: (handler, entries, over) => this.#finish(handler, entries, undefined, over),
+    }
     const sure = () => this.sure()
     const { random, log } = ports
     this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
@@ -209,7 +217,7 @@ export class Worker {
       const plan = calls(handler, ready, held + (this.#solo.holding ? 0 : this.#slots.room(name)))
       used = plan.calls.length
       this.#slots.take(Math.max(0, used - held), name)
-      const late = await this.#start(handler, plan.calls)
+      const late = await start(this.#starts, handler, plan.calls)
       this.#slots.give(late.length, name)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
       const over = [...plan.over, ...late.flat()]
@@ -293,7 +301,7 @@ export class Worker {
     // Last, since nothing after it may fail: these are settled on their own.
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here. Nor with the claim of who
     // we were before: the lease that is sure now may be a new one (S2).
-    const sure = this.sure() && ready.every(({ take }) => this.claims.holds(take))
+    const sure = this.#isOurs(ready)
     if (!sure) await giveBack(this.#back, ready, 1_000)
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     return sure ? ready : []
@@ -321,24 +329,16 @@ export class Worker {
     this.claims.forget(entry.take)
   }
 
-  /** Runs the calls that find what they need, and answers the others. */
-  #start(handler: Handler, calls: readonly (readonly Ready[])[]): Promise<readonly (readonly Ready[])[]> {
-    const ours = (entries: readonly Ready[]) => this.sure() && entries.every(({ take }) => this.claims.holds(take))
-    const run = (entries: readonly Ready[], over: () => void) => this.#finish(handler, entries, undefined, over)
-    return start({ reserve: this.#ports.store.reserve, ours, run }, this.#uses, handler.job.name, calls)
-  }
-
   /** Run, then settle. */
   #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void, over?: () => void): void {
     run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded, over))
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const [{ store, ...ports }, { claims }] = [this.#ports, this]
-    const results = await settleUntilRecorded(
-      { ...ports, ledger: store.ledger, claims, over: this.#over.signal },
-      batch,
-    )
+    const { store, source } = this.#ports
+    const send = (part: readonly Ended[]) => settle(store.ledger, this.claims, source, part)
+    const { signal: over } = this.#over
+    const results = await settleUntilRecorded({ ...this.#ports, claims: this.claims, over, send }, batch)
     await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results
   }

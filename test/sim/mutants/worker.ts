@@ -373,7 +373,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'starts-without-a-connection',
     'while connections are scarce, handlers start that cannot commit',
     worker('starts'),
-    'uses.may(job) ? (reserve?.() ?? null) : null',
+    'uses.may(name) ? (reserve?.() ?? null) : null',
     'null as Promise<() => void> | null',
     test('unit/worker/starts'),
   ),

@@ -1,5 +1,6 @@
 // Calls start when there is a connection for their ctx.tx; where there are enough, nothing is waited for.
 import { expect, test } from 'vitest'
+import type { Handler } from '../../../src/job/handler.ts'
 import type { Ready } from '../../../src/worker/batch.ts'
 import { type StartsPorts, start, TxUse } from '../../../src/worker/starts.ts'
 
@@ -11,13 +12,14 @@ function scene({ reserve, ours = () => true }: Partial<StartsPorts> = {}) {
   const ports: StartsPorts = {
     reserve,
     ours,
-    run: ([entry], over) => {
+    uses: new TxUse(),
+    run: (_, [entry], over) => {
       events.push(`run ${entry?.key}`)
       ends.push(over)
     },
   }
-  const uses = new TxUse()
-  return { events, ends, uses, start: () => start(ports, uses, 'a.job', calls) }
+  const handler = { job: { name: 'a.job' } } as Handler
+  return { events, ends, uses: ports.uses, start: () => start(ports, handler, calls) }
 }
 
 test('while there are enough connections, all calls start at once', () => {
