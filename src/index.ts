@@ -30,6 +30,7 @@ export type { IndexWish, JobCosts, StatementCost } from './operate/doctor/reads.
 export type { DoctorCode } from './operate/doctor/why.ts'
 export type { Drift } from './operate/drift.ts'
 export type { Finding, FindingCode } from './operate/findings.ts'
+export type { ForgetOptions, ForgetReport } from './operate/forget.ts'
 export type { Health, JobHealth } from './operate/health.ts'
 export type { PauseOptions, Pausing } from './operate/pause.ts'
 export type {

@@ -22,6 +22,7 @@ import { Registry } from './job/registry.ts'
 import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
 import { doctor } from './operate/doctor/doctor.ts'
+import { forget } from './operate/forget.ts'
 import { health } from './operate/health.ts'
 import { pausing } from './operate/pause.ts'
 import { quarantine } from './operate/quarantine.ts'
@@ -37,7 +38,7 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/de
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore } from './store/guarded.ts'
-import { isAway, isRefused } from './store/opening.ts'
+import { isAway, isOutage, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
@@ -58,7 +59,7 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
@@ -214,6 +215,10 @@ export function compose<Tx = Transaction>(
     }),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
+    forget: async (job, choice) => {
+      const open = await operating()
+      return forget({ ...open, forgetting: open.store.forgetting }, job, choice)
+    },
     migrate: async () => (await guarded()).migrate(),
     close: () =>
       life.close(async () => {

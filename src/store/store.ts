@@ -7,6 +7,7 @@ import type { Coverage } from './coverage.ts'
 import type { Examiner } from './examiner.ts'
 import type { SqlExecutor, TransactionOptions } from './executor.ts'
 import type { Explainer } from './explainer.ts'
+import type { Forgetting } from './forgetting.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
@@ -31,6 +32,7 @@ export interface Store<Tx = Transaction> {
   readonly explainer: Explainer
   readonly census: Census
   readonly pauses: Pauses
+  readonly forgetting: Forgetting
   readonly coverage: Coverage
   readonly schedules: Schedules
   readonly timetable: Timetable

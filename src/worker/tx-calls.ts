@@ -11,10 +11,11 @@ export type Abandon = (why: Error) => void
 
 export class TxCalls {
   readonly #clock: Clock
-  readonly #underWay = new Set<Answer<unknown>>()
-  readonly #failed: { readonly call: Answer<unknown>; readonly error: unknown }[] = []
+  /** Most runs make one call, and none fails: a list that stays empty is not made. */
+  readonly #underWay: Answer<unknown>[] = []
+  #failed: { readonly call: Answer<unknown>; readonly error: unknown }[] | undefined
   /** Transactions that are open now. */
-  readonly #open = new Set<Abandon>()
+  #open: Set<Abandon> | undefined
   /** A call that settles the run is under way, or has. */
   #settles = false
   #over = false
@@ -39,34 +40,33 @@ export class TxCalls {
 
   /** Calls `work` unless another call is in its way; nothing is sent before the handler awaits something. */
   begin<T>(settles: boolean, work: () => Promise<T>): Promise<T> {
-    const wrong = this.#over ? late() : this.#settles || (settles && this.#underWay.size > 0) ? twice() : undefined
+    const wrong = this.#over ? late() : this.#settles || (settles && this.#underWay.length > 0) ? twice() : undefined
     if (wrong && this.#over) return Promise.reject(wrong)
     this.#refused ??= wrong
-    const call = new Answer<T>((resolve, reject) => {
-      if (wrong) return reject(wrong)
-      // One turn later: two calls in one breath are found before either has begun.
-      Promise.resolve()
-        .then(() => {
-          this.assertAlone()
-          return work()
-        })
-        .then(resolve, reject)
-    })
+    const call = new Answer<T>((resolve, reject) => (wrong ? reject(wrong) : resolve(this.#alone(work))))
     if (wrong) {
       call.handle(() => {})
       return call
     }
     this.#settles = settles
-    this.#underWay.add(call)
+    this.#underWay.push(call)
     call.handle(
       () => this.#ended(call),
       (error) => {
         if (settles) this.#settles = false
+        this.#failed ??= []
         this.#failed.push({ call, error })
         this.#ended(call)
       },
     )
     return call
+  }
+
+  /** One turn later: two calls in one breath are found before either has begun. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    await undefined
+    this.assertAlone()
+    return work()
   }
 
   /** S4: two calls in one run are a mistake that must not commit half of what was meant. */
@@ -77,7 +77,7 @@ export class TxCalls {
   /** The handler has ended: waits for the calls that it did not wait for. Undefined: there are none. */
   rest(): Promise<void> | undefined {
     for (const call of this.#underWay) call.outlivesHandler = true
-    if (this.#underWay.size > 0) return new Promise((resolve) => (this.#whenDone = resolve))
+    if (this.#underWay.length > 0) return new Promise((resolve) => (this.#whenDone = resolve))
     this.#over = true
     return undefined
   }
@@ -85,28 +85,29 @@ export class TxCalls {
   /** Why the run fails though its handler did not throw; undefined: it does not. */
   get error(): unknown {
     // An error that the handler has caught is its own to judge; it cannot have judged one that came after its end.
-    return this.#refused ?? this.#failed.find(({ call }) => !call.isSeen || call.outlivesHandler)?.error
+    return this.#refused ?? this.#failed?.find(({ call }) => !call.isSeen || call.outlivesHandler)?.error
   }
 
   /** A transaction has its connection from now on; what it returns ends that. */
   opened(abandon: Abandon): () => void {
+    this.#open ??= new Set()
     this.#open.add(abandon)
     if (this.#aborted) this.#abandonLater()
-    return () => this.#open.delete(abandon)
+    return () => this.#open?.delete(abandon)
   }
 
   /** The run was aborted. */
   abort(reason: Error): void {
     if (this.#aborted) return
     this.#aborted = reason
-    if (this.#open.size > 0) this.#abandonLater()
+    if (this.#open) this.#abandonLater()
   }
 
   #abandonLater(): void {
     this.#clock.after(
       graceMs,
       () => {
-        for (const abandon of this.#open) {
+        for (const abandon of this.#open ?? []) {
           this.#abandoned = true
           abandon(this.#aborted as Error)
         }
@@ -116,8 +117,8 @@ export class TxCalls {
   }
 
   #ended(call: Answer<unknown>): void {
-    this.#underWay.delete(call)
-    if (this.#underWay.size > 0 || !this.#whenDone) return
+    this.#underWay.splice(this.#underWay.indexOf(call), 1)
+    if (this.#underWay.length > 0 || !this.#whenDone) return
     this.#over = true
     this.#whenDone()
   }

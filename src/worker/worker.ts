@@ -111,8 +111,10 @@ export class Worker {
     // While one waits for the disk, the next whole batch is on its way.
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch), { whole: 1 })
     this.#ending = { settler: this.#settler, claims: this.claims, slots: this.#slots, events }
+    const { random, log } = ports
     const transact = transacts({
       clock,
+      random,
       ledger: store.ledger,
       claims: this.claims,
       transaction: (fn, options) => store.transaction(fn, options),
@@ -126,7 +128,6 @@ export class Worker {
       run: (handler, entries, over) => this.#finish(handler, entries, undefined, over),
     }
     const sure = () => this.sure()
-    const { random, log } = ports
     this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
   }
 

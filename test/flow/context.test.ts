@@ -137,6 +137,7 @@ describe('ctx.tx', () => {
       second = await effect(ctx, id, 'second').catch((error: unknown) => error)
     })
     expect(second).toMatchObject({ code: 'tx_twice' })
+    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: second }])
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
     expect(await effects()).toEqual(['first'])
   })

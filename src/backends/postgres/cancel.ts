@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.ts'
 import type { SqlExecutor } from '../../store/executor.ts'
 import type { PgClient, PgPool } from './client.ts'
 import { quieten } from './client.ts'
+import { ownStatement } from './own-statement.ts'
 
 /** How statements are cancelled: `own` runs the statement that asks for it, on another connection. */
 export interface Canceller {
@@ -58,7 +59,7 @@ export function cancellableExecutor(pool: Pick<PgPool, 'connect'>, canceller: Ca
       quieten(client)
       let broken: boolean | Error | undefined
       try {
-        return await cancellable(canceller, client, text, signal, () => client.query(text, [...params]))
+        return await cancellable(canceller, client, text, signal, () => ownStatement(client, text, params))
       } catch (error) {
         broken = error as Error
         throw error

@@ -12,10 +12,13 @@ import type { StoreSurroundings } from '../driver.ts'
 import { checkedAddress } from './address.ts'
 import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
-import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
+import { ConnectionWatch } from './connection-watch.ts'
+import { clientsBeside, type LoneClient, listener } from './listener.ts'
+import { ownStatement } from './own-statement.ts'
+import { type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { Scarcity, SparingPool, sparingListen } from './scarcity.ts'
+import { isDirect } from './server-process.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 import { clientWithUrl } from './url-client.ts'
@@ -36,7 +39,7 @@ export async function openDatabase(
   if (typeof given === 'object' && given !== null) {
     // A transaction on the only connection keeps beats away: half a lease leaves time for the next one.
     const limit = { clock, ms: leaseMs / 2 }
-    if (isPool(given)) return onPool(given, limit)
+    if (isPool(given)) return onPool(given, limit, leaseMs)
     if (typeof given.query === 'function') return onClient(given, limit)
     throw new RegrowError(
       'no_url',
@@ -59,8 +62,7 @@ export async function openDatabase(
       max: connections,
       // Several statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
       ...(pipeline ? { pipeline } : {}),
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
+      ...reachable,
       ...(timeoutMs ? { query_timeout: timeoutMs } : {}),
     }) as unknown as PgPool
   // S16: every statement of our own ends; a user's statement in ctx.tx may take as long as it likes.
@@ -72,9 +74,11 @@ export async function openDatabase(
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
+  const make = () => new address.Client({ ...address, ...reachable }) as unknown as LoneClient
+  const watch = new ConnectionWatch({ clock, leaseMs, make })
   // While the server has no connection left, one is kept for beats, settles and the queue, and each of the others only while it is used.
   const scarcity = new Scarcity(clock)
-  const sparing = (each: PgPool, keep = 0) => new SparingPool(each, scarcity, { keep })
+  const sparing = (each: PgPool, keep = 0) => new SparingPool(each, scarcity, { keep, through: watch.over(each) })
   const own = prepared(sparing(pools.own, 1), walking)
   const queue = prepared(sparing(pools.queue))
   const checks = prepared(sparing(pools.checks), undefined, { clock, own })
@@ -82,19 +86,8 @@ export async function openDatabase(
   return {
     ...statements(clock, own, { checks, pages: sparing(pools.pages) }, theirsMax),
     queue: { query: (text, params) => (scarcity.scarce ? own : queue).query(text, params) },
-    listen: sparingListen(
-      scarcity,
-      listener(
-        clock,
-        () =>
-          new address.Client({
-            ...address,
-            keepAlive: true,
-            connectionTimeoutMillis: 10_000,
-          }) as unknown as LoneClient,
-      ),
-    ),
-    ...bounded(handlers, max, { named: true }),
+    listen: sparingListen(scarcity, listener(clock, make)),
+    ...bounded(handlers, max, { named: true, watch }),
     reserve: () => handlers.reserve(),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
@@ -115,6 +108,9 @@ interface TheirsMost {
  */
 const theirsMax: TheirsMost = { checks: 12, kept: 4, quick: 4, pages: 16 }
 
+/** How connections of ours are made. Probes of the network find one that is gone while it waits, also behind a pooler. */
+const reachable = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
+
 /** A beat and two settles, and the queue. */
 const ownMax = { own: 3, queue: 3 }
 /** All of these, and the one that listens. */
@@ -129,13 +125,17 @@ const halves = (most: number): TheirsMost => {
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
 /** A pool of the user's: transactions leave one connection of it to beat and settle. */
-function onPool(pool: PgPool, limit: Limit): OpenDatabase {
-  quieten(pool)
+function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
+  quieten(given)
   const close = async () => {}
-  const size = pool.options?.max ?? 10
-  const queue = executor(pool)
+  const size = given.options?.max ?? 10
+  const make = clientsBeside(given)
+  const watch = new ConnectionWatch({ clock: limit.clock, leaseMs, make })
+  const pool = watch.over(given)
+  const queue: SqlExecutor = pool
   if (size > 1) {
-    const handlers = new SparingPool(pool, new Scarcity(limit.clock), { keep: Number.POSITIVE_INFINITY })
+    const keep = Number.POSITIVE_INFINITY
+    const handlers = new SparingPool(given, new Scarcity(limit.clock), { keep, through: pool })
     return {
       ...statements(
         limit.clock,
@@ -144,16 +144,16 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
         halves(size - 1),
       ),
       queue,
-      listen: listenerBeside(limit.clock, pool),
-      ...bounded(handlers, size - 1),
+      listen: make && listener(limit.clock, make),
+      ...bounded(handlers, size - 1, { watch }, given),
       reserve: () => handlers.reserve(),
       connections: connectionFacts('pool', size, pool),
       close,
     }
   }
-  const db = oneConnection(pool, {
+  const db = oneConnection(given, {
     ...statements(limit.clock, queue, { checks: queue, pages: pool }, halves(1)),
-    transaction: timed(pool, limit),
+    transaction: timed(pool, limit, watch),
   })
   return { ...db, queue: db, listen: null, connections: connectionFacts('pool', size, pool), close }
 }
@@ -162,14 +162,12 @@ function onPool(pool: PgPool, limit: Limit): OpenDatabase {
 function onClient(client: PgClient, limit: Limit): OpenDatabase {
   quieten(client)
   const inTurn = limited(1)
-  const alone: Pick<PgPool, 'query' | 'connect'> = {
-    query: (text, values) => inTurn(() => client.query(text, values)),
-    connect: async () => client,
-  }
+  const alone: Pick<PgPool, 'connect'> = { connect: async () => client }
   const timely = timed(alone, limit)
+  const lone: SqlExecutor = { query: (text, params = []) => inTurn(() => ownStatement(client, text, params)) }
   const db: SqlDatabase<PgClient> = {
-    ...statements(limit.clock, executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
-    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args))),
+    ...statements(limit.clock, lone, { checks: lone, pages: alone }, halves(1)),
+    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args), { own: true })),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
@@ -191,29 +189,28 @@ const connectionFacts =
     }
   }
 
-/** At most `most` transactions at a time; the others wait in line. */
+/** At most `most` transactions at a time; the others wait in line. `of`: what several apps may have been given. */
 function bounded(
   pool: Pick<PgPool, 'connect'>,
   most: number,
   terms: TransactionTerms = {},
+  of: object = pool,
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
-  if (most <= 1) return { transaction: oneTransaction(pool, (fn) => transaction(pool, fn, terms)) }
+  const begin: SqlDatabase<PgClient>['transaction'] = (fn, { opened, own } = {}) =>
+    transaction(pool, fn, { ...terms, opened, own })
+  if (most <= 1) return { transaction: oneTransaction(of, begin) }
   const gate = limited(most)
   return {
-    transaction: (fn) => gate(() => transaction(pool, fn, terms)),
+    transaction: (fn, options) => gate(() => begin(fn, options)),
     together: (statements, last) => gate(() => together(pool, statements, last, terms)),
   }
 }
 
 /** Transactions that end after the limit. */
 const timed =
-  (pool: Pick<PgPool, 'connect'>, limit: Limit): SqlDatabase<PgClient>['transaction'] =>
-  (fn, { unbounded = false } = {}) =>
-    transaction(pool, fn, unbounded ? {} : { limit })
-
-type Connections = Pick<PgPool, 'query' | 'connect'>
-
-const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
+  (pool: Pick<PgPool, 'connect'>, limit: Limit, watch?: ConnectionWatch): SqlDatabase<PgClient>['transaction'] =>
+  (fn, { unbounded = false, opened, own } = {}) =>
+    transaction(pool, fn, unbounded ? { own } : { limit, watch, opened, own })
 
 /**
  * Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. A take
@@ -242,7 +239,7 @@ function statements(
           ? ownAlone(ours)
           : checks.run(lane, (signal) => both.queryThen(ours, their, signal), { again: false }),
     }),
-    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
+    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args), { own: true })),
   }
 }
 

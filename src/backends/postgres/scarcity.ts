@@ -50,11 +50,14 @@ export class Scarcity {
 export interface SparingOptions {
   /** Idle connections that it keeps while they are scarce. Infinity: the pool is not ours to empty. */
   readonly keep: number
+  /** How its connections are had; defaults to the pool itself. */
+  readonly through?: Pick<PgPool, 'connect'>
 }
 
 /** A pool whose `connect` waits while the server has no connection left. */
 export class SparingPool implements Pick<PgPool, 'connect'> {
   readonly #pool: PgPool
+  readonly #through: Pick<PgPool, 'connect'>
   readonly #scarcity: Scarcity
   readonly #keep: number
   /** Handed out now. */
@@ -66,8 +69,9 @@ export class SparingPool implements Pick<PgPool, 'connect'> {
   readonly #reserved: PgClient[] = []
   #reservations = 0
 
-  constructor(pool: PgPool, scarcity: Scarcity, { keep }: SparingOptions) {
+  constructor(pool: PgPool, scarcity: Scarcity, { keep, through = pool }: SparingOptions) {
     this.#pool = pool
+    this.#through = through
     this.#scarcity = scarcity
     this.#keep = keep
     scarcity.onOnset(() => {
@@ -120,7 +124,7 @@ export class SparingPool implements Pick<PgPool, 'connect'> {
       if (this.#scarcity.scarce) await this.#allowedOne(until)
       this.#lent++
       try {
-        return this.#lentOut(await this.#pool.connect())
+        return this.#lentOut(await this.#through.connect())
       } catch (error) {
         this.#returned()
         if (!this.#isRefusal(error)) throw error

@@ -7,6 +7,7 @@ import { sqlCensus } from './census.ts'
 import { sqlCoverage } from './coverage.ts'
 import { sqlExaminer } from './examiner.ts'
 import { sqlExplainer } from './explainer.ts'
+import { sqlForgetting } from './forgetting.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
@@ -46,6 +47,7 @@ export function sqlStore<Tx>(
     explainer: sqlExplainer(db, texts),
     census: sqlCensus(db, texts),
     pauses: sqlPauses(db, texts),
+    forgetting: sqlForgetting(db, texts),
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules),
     timetable: sqlTimetable(db, texts, hasSchedules),
