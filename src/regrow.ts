@@ -9,7 +9,8 @@ import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
-import { hintingAfterCommit } from './enqueue/after-commit.ts'
+import { afterCommit, hintingAfterCommit } from './enqueue/after-commit.ts'
+import { executorOf } from './enqueue/arguments.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
@@ -207,6 +208,8 @@ export function compose<Tx = Transaction>(
         schedules,
         timetable,
         handOverLane,
+        afterCommit,
+        executorOf,
         keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
         mistake: patternMistake,
         instants: instantsOf,

@@ -3,9 +3,8 @@ import { untilAborted } from '../base/abort.ts'
 import { Batcher } from '../base/batcher.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
-import { fingerprint } from '../job/fingerprint.ts'
+import { fingerprintsOf } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
-import { isOwn } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
@@ -29,6 +28,7 @@ import { settleUntilRecorded } from './settle-apart.ts'
 import { SlotReservation } from './slot-reservation.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
+import { startUnique } from './start-unique.ts'
 import { type StartsPorts, start, TxUse } from './starts.ts'
 import { onceEach, type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
@@ -52,8 +52,7 @@ export class Worker {
   /** Batches between pop and start, and how many of each job. */
   readonly #claiming = new Map<Promise<void>, readonly PoppedHint[]>()
   readonly #claimingOf = new Map<string, number>()
-  /** Jobs whose last batch was long on its way to its start. */
-  readonly #slow = new Set<string>()
+  readonly #slowJobs = new Set<string>()
   readonly #starts: StartsPorts
   readonly #isOurs = (entries: readonly Ready[]) => this.sure() && entries.every(({ take }) => this.claims.holds(take))
   readonly #lookAgain: LookAgain
@@ -78,7 +77,7 @@ export class Worker {
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
       claiming: (job) => this.#claimingOf.get(job) ?? 0,
-      slow: (job) => this.#slow.has(job),
+      slow: (job) => this.#slowJobs.has(job),
       named: ({ job, many }) =>
         !many && !job.slots && store.ledger.takeThenCheck !== undefined && ports.source(job).checkQuery !== undefined,
       through: (handler, batch, slots) => {
@@ -134,9 +133,7 @@ export class Worker {
   loops(): LoopSpec[] {
     const { clock, events, store } = this.#ports
     const { leaseMs, host, pid, handlers } = this.#options
-    const jobs = Object.fromEntries(
-      handlers.filter(({ job }) => !isOwn(job.name)).map(({ job }) => [job.name, fingerprint(job)]),
-    )
+    const jobs = fingerprintsOf(handlers.map(({ job }) => job))
     return [
       beatLoop({
         clock,
@@ -206,7 +203,7 @@ export class Worker {
   async #through(handler: Handler, { hints: popped, removal }: Batch, slots: number): Promise<void> {
     const { clock, events, push } = this.#ports
     const { name } = handler.job
-    const reserved = new SlotReservation({ clock, slots: this.#slots, slow: this.#slow }, name, slots)
+    const reserved = new SlotReservation({ clock, slots: this.#slots, slow: this.#slowJobs }, name, slots)
     let used = 0
     let hints = popped
     this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
@@ -279,7 +276,9 @@ export class Worker {
     const { store, source, begin, random } = this.#ports
     const { job } = handler
     const checked = await check(source(job), taken, refused, known)
-    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
+    const { ready, stopped, renewed, broken } = job.slots
+      ? await begun(checked, begin, random)
+      : await startUnique(checked, job, store.intents, random)
     if (stopped.length > 0)
       await release(
         this.#back,
