@@ -156,7 +156,7 @@ export class Lanes {
     } else this.#quick += one
   }
 
-  /** Lanes without anything under way go first: whether they are quick, nobody knows yet. */
+  /** Lanes without anything under way go first: it is unknown whether they are quick. */
   #next(): void {
     while (this.#line.length > 0) {
       const idle = this.#line.findIndex(({ name }) => this.#mayBegin(name) && !this.#lanes.get(name)?.running)

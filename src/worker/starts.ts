@@ -13,7 +13,7 @@ export interface StartsPorts {
   readonly uses: TxUse
 }
 
-/** Jobs of this process by whether their runs use ctx.tx; of one that has not run yet, nobody knows. */
+/** Whether runs of a job use ctx.tx, as far as this process has seen; a job that has not run yet may. */
 export class TxUse {
   readonly #uses = new Map<string, boolean>()
 

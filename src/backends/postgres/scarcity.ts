@@ -7,7 +7,7 @@ import { sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import type { Listen } from './queue/bell.ts'
 
-/** So long after the last refusal connections count as scarce. */
+/** Connections count as scarce until this long after the last refusal. */
 const scarceMs = 30_000
 /** How long a call waits for a connection, as for one that is slow to connect; between tries, at first and at most. */
 const patienceMs = 10_000
@@ -170,7 +170,7 @@ export class SparingPool implements Pick<PgPool, 'connect'> {
     }
   }
 
-  /** The server, or a role's limit, lets nobody in for now; or a pool that others use, too, has none free. */
+  /** The server, or a role's limit, accepts no connection now; or a pool that the user's code uses as well has none free. */
   #isRefusal(error: unknown): boolean {
     return sqlState(error) === '53300' || (!this.#isOurs && /timeout exceeded when trying/.test(messageOf(error)))
   }

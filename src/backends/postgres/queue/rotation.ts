@@ -5,8 +5,9 @@ import type { Clock } from '../../../base/clock.ts'
 import { type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/executor.ts'
 import { statements } from './statements.gen.ts'
 
-/** How often a process that pops looks at the size of the table; with pops that find nothing, so many times less often. */
+/** How often a process that pops looks at the size of the table. */
 const lookMs = 5_000
+/** While pops find nothing, the time between two looks is this many times longer. */
 const idleTimes = 6
 /** No table smaller than this is worth it; one of hints that wait is as large as it has to be. */
 const bytesMin = 8 * 1024 * 1024
