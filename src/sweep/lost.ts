@@ -17,7 +17,7 @@ const lookMs = 1_000
  * How often it is looked at and changed while pops bring the mark of a queue that cannot roll back: they see each second that it is
  * there, and the rounds between need not ask the store.
  */
-const seenLooks = 10
+const seenLooks = 27
 const seenMs = 1_100
 /** Who asks a little early may change it: twice the time would pass otherwise. */
 const bumpMs = changeMs * 0.9
