@@ -131,6 +131,11 @@ export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */
   readonly shared: boolean
+  /**
+   * False: its hints and mark are there, or gone, but never those of an earlier moment. Then the mark that a pop brings shows whether
+   * they were lost, and it need not be changed each second. Defaults to true.
+   */
+  readonly rollsBack?: boolean | undefined
   /** Pushes swept hints for a page of the store's rows, read by the queue itself. Missing where it cannot reach them. */
   readonly pushFrom?: ((request: FillRequest) => Promise<Filled>) | undefined
   /** Puts a mark there, whatever was there before. */

@@ -46,8 +46,8 @@ export interface TurnPorts {
 
 /** Passes at a time in one process. One that takes long leaves its place to another: it may hang until its time limit. */
 const passes = { quickMax: 4, most: 16, quickMs: 2_000 }
-/** A look at whose turn it is, at least so often: sweeps may be made due by others. */
-const lookMs = 1_000
+/** How often it is looked whose turn it is: after a win, while passes are made, and at least, since others may make sweeps due. */
+const lookMs = { next: 250, busy: 1_000, idle: 3_000 }
 const notYetMs = 20
 /** About half a minute: after that the turn has run out. */
 const endTries = 9
@@ -68,7 +68,7 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
       const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)
       const quick = [...active.values()].filter((since) => clock.now() - since < passes.quickMs).length
       const room = Math.min(passes.quickMax - quick, passes.most - active.size)
-      if (asked.length === 0 || room <= 0) return lookMs / 4
+      if (asked.length === 0 || room <= 0) return lookMs.next
       const { turns, nextMs, pausesOver } = await sweeps.turn(holder(), asked, room)
       for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
       for (const turn of turns) {
@@ -76,7 +76,7 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
         void makeTurn(ports, turn, signal).finally(() => active.delete(turn.job))
       }
       const soon = turns.length === room || pausesOver.length > 0
-      return soon ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
+      return soon ? lookMs.next : Math.min(active.size > 0 ? lookMs.busy : lookMs.idle, Math.max(nextMs, 20))
     },
   }
 }

@@ -196,4 +196,12 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'await hintRows(this.#ports, this.#job, rows.slice(0, 0), this.#start.epoch)',
     sim,
   ),
+  mutant(
+    'canary-never-changed-while-popped',
+    'while pops bring a mark in order, it is never changed, and the store never asked',
+    'src/sweep/lost.ts',
+    'if (seen && ++skipped < seenLooks) return seenMs',
+    'if (seen) return seenMs',
+    test('unit/sweep/lost'),
+  ),
 ]
