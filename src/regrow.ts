@@ -31,6 +31,7 @@ import { why } from './operate/why/why.ts'
 import { Canary } from './queue/canary.ts'
 import { FallbackQueue } from './queue/fallback.ts'
 import { fillDoor, lateDoor, pushDoor } from './queue/push.ts'
+import type { Queue, QueueRepair } from './queue/queue.ts'
 import { auditLoop } from './schedule/audit.ts'
 import { beginning } from './schedule/begin.ts'
 import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/declare.ts'
@@ -76,8 +77,14 @@ export function compose<Tx = Transaction>(
   })
   const opened = once(async () => {
     const store = await stored()
-    const real =
-      (await options.queue?.open({ clock, identity: () => store.identity() })) ?? (await connected()).defaultQueue()
+    const onRepair = ({ keys, jobs }: QueueRepair) => {
+      events.emit('queue.repaired', { queue: real.name, keys, jobs })
+      // Where this fails, the jobs are swept when their turn comes.
+      if (jobs.length > 0) store.sweeps.makeDue(jobs, { anew: true }).catch(() => {})
+    }
+    const real: Queue =
+      (await options.queue?.open({ clock, identity: () => store.identity(), onRepair })) ??
+      (await connected()).defaultQueue()
     const canary = new Canary()
     const queue = new FallbackQueue(canary.watch(real), clock, {
       down: (error) => events.emit('queue.down', { queue: real.name, error }),

@@ -68,6 +68,7 @@ export class Storm {
       'hostile row': () => hostile('hostile row'),
       'hint refused': () => hostile('hint refused'),
       'page broken': () => hostile('page broken'),
+      'mark forged': () => hostile('mark forged'),
     }
     acts[blow.kind]()
   }

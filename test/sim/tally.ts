@@ -30,6 +30,7 @@ export const faultNames = [
   'push refused for one of its hints',
   'row whose key cannot be a key',
   'pending query broken by a row',
+  'mark of the queue forged',
   'job paused',
   'pause ran out',
   'enqueue never sent',

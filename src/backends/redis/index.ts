@@ -37,10 +37,10 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
   return {
     kind: 'queue',
     name: 'redis',
-    async open({ clock, identity }) {
+    async open({ clock, identity, onRepair }) {
       const { namespace = 'regrow', spread = 1, ...bounds } = checked(options)
       const dial = await dialOf(given)
-      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity() })
+      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity(), onRepair })
       try {
         await withDeadline(clock, askMs, 'Redis', queue.count([]))
       } catch (error) {

@@ -705,9 +705,11 @@ order by s.name`,
 ),
 won as (
   update regrow.marks m
-  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  set epoch = case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end
+      + case when $3::text = (m.epoch + 1)::text then 1 else 0 end,
+    sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  where m.queue = $1::text and m.epoch::float8 = $2::text::float8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
   returning m.epoch, env.at
 ),
 swept as materialized (

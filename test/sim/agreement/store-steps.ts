@@ -189,7 +189,7 @@ const sweeping = [
   step('marks.lose', {
     queue,
     epoch: count,
-    found: fc.option(count),
+    found: fc.option(fc.oneof(count, fc.constantFrom(Number.MAX_SAFE_INTEGER, 2 ** 53))),
     how: fc.constantFrom('missing', 'foreign', 'behind'),
     apartMs: fc.constantFrom(0, 500, 2_000),
   }),

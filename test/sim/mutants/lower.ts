@@ -21,6 +21,14 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'store-adopts-a-forged-epoch',
+    'S17: the store goes on from the epoch that it finds in the queue, and soon no client can count it',
+    'test/sim/store/marks.ts',
+    'const epoch = row.epoch + (loss.found?.epoch === row.epoch + 1 ? 2 : 1)',
+    'const epoch = Math.max(row.epoch, loss.found?.epoch ?? 0) + 1',
+    sim,
+  ),
+  mutant(
     'everybody-rebuilds',
     'M27: who notices a loss and does not win declares it all the same',
     'src/sweep/lost.ts',

@@ -5,6 +5,14 @@ const sql = (name: string) => `src/store/sql/${name}.sql`
 
 export const ofTheStatements: readonly Mutant[] = [
   mutant(
+    'sql-adopts-a-forged-epoch',
+    'S17: the store goes on from the epoch that it finds in the queue, and soon no client can count it',
+    sql('lose-queue'),
+    'case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end',
+    'greatest(m.epoch, coalesce($3::text::int8, 0)) + 1',
+    storeAgreement,
+  ),
+  mutant(
     'sql-take-of-live-keys',
     'a key that somebody holds is taken from them',
     sql('take'),
