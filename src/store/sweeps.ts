@@ -55,6 +55,12 @@ export interface TurnEnd {
   readonly audited?: boolean
 }
 
+/** A turn with what it found. */
+export interface EndedTurn {
+  readonly turn: Pick<Turn, 'job' | 'term'>
+  readonly end: TurnEnd
+}
+
 /** A loss of the queue whose last pass has ended. */
 export interface Healed {
   readonly epoch: number
@@ -81,8 +87,8 @@ export interface Sweeps {
    * the turn then names as `counted`. Defaults to 0.
    */
   advance(holder: string, turn: Turn, cursor: string | null, pushed?: number): Promise<boolean>
-  /** Answers the loss of the queue that is healed by this turn. */
-  end(holder: string, turn: Turn, end: TurnEnd): Promise<Healed | null>
+  /** Ends turns, those that are still the holder's. Answers the losses of the queue that are healed by them, mostly none. */
+  end(holder: string, ends: readonly EndedTurn[]): Promise<Healed[]>
   /**
    * The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way; `ramped`: much comes
    * back at once, so its hints are pushed slowly at first (L9).

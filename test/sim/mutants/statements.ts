@@ -13,6 +13,14 @@ export const ofTheStatements: readonly Mutant[] = [
     storeAgreement,
   ),
   mutant(
+    'sql-turns-counted-as-one',
+    'a loss is never healed: of turns that end together only one is counted',
+    sql('end-turns'),
+    'jobs_left = h.jobs_left - b.jobs',
+    'jobs_left = h.jobs_left - least(b.jobs, 1)',
+    storeAgreement,
+  ),
+  mutant(
     'sql-take-of-live-keys',
     'a key that somebody holds is taken from them',
     sql('take'),
