@@ -40,6 +40,7 @@ const usual: WhyFacts = {
 const pause = { job: 'ship', reason: 'r', author: 'ann', since: minutes(-1), until: null, backlog: null }
 
 const cases: readonly [WhyReason, Partial<WhyFacts>, next: RegExp][] = [
+  ['key_unusable', { key: 'k'.repeat(1_025) }, /it never runs/],
   ['query_broken', { pending: { state: 'broken', error: 'no such table' } }, /tries again in 1m/],
   [
     'running',
