@@ -1,7 +1,7 @@
 // The composition root: wires both arrows to a store and a queue. Nothing is opened before first use.
 import type { App, AppOptions, DeclaredJob, WorkOptions } from './app.ts'
 import { type Clock, systemClock } from './base/clock.ts'
-import { isProduction, whereabouts } from './base/environment.ts'
+import { isProduction as inProduction, whereabouts } from './base/environment.ts'
 import { Events } from './base/events.ts'
 import { Life } from './base/life.ts'
 import { once } from './base/once.ts'
@@ -50,10 +50,18 @@ import { Worker } from './worker/worker.ts'
 export const regrow = <Tx = Transaction>(options: AppOptions<Tx>): App<Tx> =>
   compose(options, { clock: systemClock, random: systemRandom })
 
+/** What an app gets from outside. */
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  /** Defaults to what the environment says. */
+  readonly isProduction?: () => boolean
+}
+
 /** `regrow` with a clock and a source of chance of one's own. */
 export function compose<Tx = Transaction>(
   options: AppOptions<Tx>,
-  { clock, random }: { clock: Clock; random: Random },
+  { clock, random, isProduction = inProduction }: Surroundings,
 ): App<Tx> {
   const registry = new Registry()
   const { leaseMs, guard, mistakes } = readApp(options)
@@ -279,6 +287,7 @@ export function compose<Tx = Transaction>(
           jobs,
           holder: () => worker.claims.holder,
           mayBegin: () => worker.sure(),
+          sweepsAtStart: !isProduction(),
           sweepNow: () => {
             audits.anew()
             watchdog.wake('sweep', 'schedules')

@@ -23,6 +23,14 @@ export interface Turn {
   readonly sample: Sample
 }
 
+/** What a worker declares of a job's sweep. */
+export interface DeclaredSweep {
+  readonly job: string
+  readonly everyMs: number
+  /** Of the job's declaration. Left out: the one that the row has stays. */
+  readonly fingerprint?: string
+}
+
 /** Keys and since when, in ms of the store's clock. */
 export type Sample = Readonly<Record<string, number>>
 
@@ -71,8 +79,11 @@ export interface Healed {
 }
 
 export interface Sweeps {
-  /** Makes sure that each job has a row; a new one is due at once. */
-  declare(jobs: readonly { readonly job: string; readonly everyMs: number }[]): Promise<void>
+  /**
+   * Makes sure that each job has a row; a new one is due at once. So is one whose row has another fingerprint: its pass begins anew, and
+   * `holder` has the turn until it asks for it. `due`: all of them are due.
+   */
+  declare(jobs: readonly DeclaredSweep[], options?: { readonly holder?: string; readonly due?: boolean }): Promise<void>
   /**
    * Wins turns of jobs that are due, `max` at most; also one that the holder has already and asks for, since it does not know
    * of it. How long until the next one is; and whose pause has run out.

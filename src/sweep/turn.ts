@@ -7,6 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import { type Random, spread } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
+import { fingerprint } from '../job/fingerprint.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import type { Fill, Push } from '../queue/push.ts'
@@ -38,6 +39,8 @@ export interface TurnPorts {
   readonly holder: () => string
   /** True when the queue is this process's own: it is empty now, whatever the last sweep of another process pushed. */
   readonly emptyQueue: boolean
+  /** True outside production: who restarts a worker to see what changed does not want to wait for a sweep. */
+  readonly sweepsAtStart: boolean
   /** Of the queue, as far as this process knows; null: it has none, or nobody knows. */
   readonly epoch: () => number | null
   /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
@@ -82,9 +85,10 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
   }
 }
 
-/** Every job has its sweep from the first start on; behind a queue that was born empty, all of them are due. */
-async function begin({ sweeps, jobs, emptyQueue }: TurnPorts): Promise<void> {
-  await sweeps.declare(jobs.map(({ name, sweepEveryMs }) => ({ job: name, everyMs: sweepEveryMs })))
+/** Every job has its sweep from the first start on, and at once with a new declaration; behind a queue that was born empty, all of them are due. */
+async function begin({ sweeps, jobs, holder, emptyQueue, sweepsAtStart }: TurnPorts): Promise<void> {
+  const declared = jobs.map((job) => ({ job: job.name, everyMs: job.sweepEveryMs, fingerprint: fingerprint(job) }))
+  await sweeps.declare(declared, { holder: holder(), due: sweepsAtStart })
   if (emptyQueue)
     await sweeps.makeDue(
       jobs.map(({ name }) => name),

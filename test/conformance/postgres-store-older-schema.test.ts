@@ -5,4 +5,11 @@ import { atSchema } from '../services/schemas.ts'
 import { declareCases } from './declare-cases.ts'
 import { postgresStoreSuite } from './postgres-subject.ts'
 
-declareCases(postgresStoreSuite(({ url }) => atSchema(postgres(url), url, oldestSchema)))
+const skip = [
+  {
+    case: 'a job with a new declaration is swept at once, from its beginning, and first by who declared it',
+    reason: 'schema 8 does not remember declarations',
+  },
+]
+
+declareCases(postgresStoreSuite(({ url }) => atSchema(postgres(url), url, oldestSchema), skip))

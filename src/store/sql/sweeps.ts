@@ -10,9 +10,9 @@ const standBackMs = 500
 
 export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
   return {
-    async declare(jobs) {
-      const list = jobs.map(({ job, everyMs }) => ({ job, every_ms: Math.round(everyMs) }))
-      await db.query(texts().declareSweeps, [JSON.stringify(list)])
+    async declare(jobs, { holder = null, due = false }: { holder?: string | null; due?: boolean } = {}) {
+      const list = jobs.map(({ everyMs, ...rest }) => ({ ...rest, every_ms: Math.round(everyMs) }))
+      await db.query(texts().declareSweeps, [JSON.stringify(list), due, holder, turnMs])
     },
     async turn(holder, jobs, max) {
       const { rows } = await db.query(texts().turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])

@@ -47,6 +47,41 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'jobs that are declared as due are due at once, where the pass under way would have gone on',
+    async run(context) {
+      await fleet(context)
+      const { sweeps } = context.store
+      await sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ cursor: 'k5', nextMs: 60_000 }) }])
+      await context.pass(1_000)
+      assert.equal(await win(context, 'w2'), undefined)
+      await sweeps.declare([{ job: 'a', everyMs: 60_000 }], { holder: 'w1', due: true })
+      assert.equal((await mustWin(context, 'w2')).cursor, 'k5')
+    },
+  },
+  {
+    name: 'a job with a new declaration is swept at once, from its beginning, and first by who declared it',
+    async run(context) {
+      const { sweeps } = context.store
+      const declare = (holder: string, fingerprint: string) =>
+        sweeps.declare([{ job: 'a', everyMs: 60_000, fingerprint }], { holder })
+      await worker(context, 'w1')
+      await worker(context, 'w2')
+      await declare('w1', 'one')
+      await sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ cursor: 'k5', nextMs: 60_000 }) }])
+      await context.pass(1_000)
+      await declare('w2', 'one')
+      assert.equal(await win(context, 'w2'), undefined, 'a declaration that is known changes nothing')
+      await declare('w2', 'two')
+      assert.equal(await win(context, 'w1'), undefined, 'it would sweep with the old query')
+      const turn = await mustWin(context, 'w2')
+      assert.equal(turn.cursor, null)
+      await declare('w1', 'three')
+      assert.equal(await sweeps.advance('w2', turn, 'k6'), false, 'a pass of the old declaration is over')
+      await context.pass(31_000)
+      await mustWin(context, 'w2')
+    },
+  },
+  {
     name: 'of many who ask for a turn at once, one gets it',
     async run(context) {
       await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])

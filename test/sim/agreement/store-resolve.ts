@@ -173,7 +173,14 @@ const resolvers: Readonly<Record<string, Resolver>> = {
 
   'sweeps.declare': (step) =>
     call(named(step), ({ store }) =>
-      store.sweeps.declare((step.jobs as string[]).map((job) => ({ job, everyMs: step.everyMs }))),
+      store.sweeps.declare(
+        (step.jobs as string[]).map((job) => ({
+          job,
+          everyMs: step.everyMs,
+          ...(step.fingerprint && { fingerprint: step.fingerprint }),
+        })),
+        { due: step.due === true, ...(step.holder && { holder: step.holder }) },
+      ),
     ),
   'sweeps.turn': (step, memory) =>
     call(

@@ -168,7 +168,13 @@ const turnEnd = fc.record({
 })
 
 const sweeping = [
-  step('sweeps.declare', { jobs: someJobs, everyMs: wait }),
+  step('sweeps.declare', {
+    jobs: someJobs,
+    everyMs: wait,
+    fingerprint: fc.constantFrom(undefined, 'one', 'two'),
+    holder: fc.option(holder, { nil: undefined }),
+    due: fc.constantFrom(false, false, true),
+  }),
   step('sweeps.turn', { holder, jobs: someJobs, max: count.map((n) => n + 1) }),
   ofJob('sweeps.advance', declared, (job) => ({
     of: which,

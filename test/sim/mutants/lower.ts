@@ -29,6 +29,14 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'new-query-waits-for-its-turn',
+    'a deploy with another pending query is swept with the old one for another interval',
+    'src/sweep/turn.ts',
+    'fingerprint: fingerprint(job) }',
+    '}',
+    test('flow/sweep-start'),
+  ),
+  mutant(
     'batches-never-grow',
     'L2: thousands of idle jobs are swept four at a time',
     'src/sweep/won-turns.ts',

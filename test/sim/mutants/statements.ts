@@ -13,6 +13,14 @@ export const ofTheStatements: readonly Mutant[] = [
     storeAgreement,
   ),
   mutant(
+    'sql-new-query-swept-by-the-old-worker',
+    'the first pass of a new declaration is made by a worker of the deploy before',
+    sql('declare-sweeps'),
+    'holder = case when k.changed then $3::text else s.holder end',
+    'holder = case when k.changed then null else s.holder end',
+    storeAgreement,
+  ),
+  mutant(
     'sql-turns-counted-as-one',
     'a loss is never healed: of turns that end together only one is counted',
     sql('end-turns'),

@@ -14,14 +14,30 @@ const standBackMs = 500
 export function simSweeps(schema: Schema): Sweeps {
   const { engine, sweeps } = schema
   return {
-    declare: (jobs) =>
+    declare: (jobs, { holder, due = false } = {}) =>
       engine.atOnce('sweeps.declare', (session) => {
         const at = schema.now()
-        for (const { job, everyMs } of jobs) {
+        for (const { job, everyMs: exact, fingerprint = null } of jobs) {
           const row = session.get(sweeps, job)
-          const rounded = Math.round(everyMs)
-          if (row?.everyMs === rounded) continue
-          session.set(sweeps, job, row ? { ...row, everyMs: rounded } : newSweep(job, at, rounded))
+          const everyMs = Math.round(exact)
+          if (!row) {
+            session.set(sweeps, job, { ...newSweep(job, at, everyMs), fingerprint })
+            continue
+          }
+          const changed = fingerprint !== null && row.fingerprint !== fingerprint
+          const turn = holder === undefined ? { holder: null, until: null } : { holder, until: plus(at, turnMs) }
+          const anew = {
+            ...turn,
+            fingerprint,
+            term: row.term + 1,
+            cursor: null,
+            lastHolder: null,
+            passSeen: 0,
+            passUnusable: 0,
+          }
+          const next = due || changed ? { nextAt: at } : {}
+          if (row.everyMs === everyMs && !due && !changed) continue
+          session.set(sweeps, job, { ...row, everyMs, ...next, ...(changed ? anew : {}) })
         }
       }),
     turn: async (holder, jobs, max) => {
