@@ -40,7 +40,7 @@ export const migrate = command({
         )
         return 0
       },
-      { fresh: true },
+      { tablesOnly: true },
     )
   },
 })

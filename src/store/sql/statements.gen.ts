@@ -600,6 +600,7 @@ union
 select $1::text where exists (select 1 from regrow.intents where job = $1::text)
   or exists (select 1 from regrow.ledger where job = $1::text and state = 'quarantined')
 order by job`,
+  inspectQueues: `select queue, (extract(epoch from bumped_at) * 1000)::float8 as looked_ms from regrow.marks order by bumped_at desc, queue limit $1::int`,
   inspectWorkers: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 )
