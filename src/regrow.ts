@@ -9,7 +9,8 @@ import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
-import { hintingAfterCommit } from './enqueue/after-commit.ts'
+import { afterCommit, hintingAfterCommit } from './enqueue/after-commit.ts'
+import { executorOf } from './enqueue/arguments.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
@@ -17,11 +18,12 @@ import { chosenHandlers, readApp, unhandled } from './job/app-options.ts'
 import type { DeclareJob } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
-import type { GivenOptions, Job } from './job/job.ts'
+import { type Job, optionsOf } from './job/job.ts'
 import { Registry } from './job/registry.ts'
 import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
 import { doctor } from './operate/doctor/doctor.ts'
+import { forget } from './operate/forget.ts'
 import { health } from './operate/health.ts'
 import { pausing } from './operate/pause.ts'
 import { quarantine } from './operate/quarantine.ts'
@@ -38,7 +40,7 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/de
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore } from './store/guarded.ts'
-import { isAway, isRefused } from './store/opening.ts'
+import { isAway, isOutage, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
@@ -67,7 +69,7 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
@@ -156,8 +158,9 @@ export function compose<Tx = Transaction>(
   })
 
   const declared: DeclaredJob[] = []
-  const declare = (name: string, given: GivenOptions) => {
-    const job = registry.declare(name, given)
+  const declare = (name: string, options: unknown) => {
+    const job = registry.declare(name, options)
+    const given = optionsOf(options)
     registry.blame(...scheduleMistakes(job))
     const enqueue = job.slots ? enqueueSlots : given.input === undefined ? enqueueKeys : enqueueInputs
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
@@ -220,6 +223,8 @@ export function compose<Tx = Transaction>(
         schedules,
         timetable,
         handOverLane,
+        afterCommit,
+        executorOf,
         keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
         mistake: patternMistake,
         instants: instantsOf,
@@ -228,6 +233,10 @@ export function compose<Tx = Transaction>(
     }),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
+    forget: async (job, choice) => {
+      const open = await operating()
+      return forget({ ...open, forgetting: open.store.forgetting }, job, choice)
+    },
     migrate: async () => (await guarded()).migrate(),
     close: () =>
       life.close(async () => {
@@ -241,7 +250,7 @@ export function compose<Tx = Transaction>(
     work: (choice = {}) => {
       registry.verify()
       const known = declared.map(({ name }) => name)
-      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], known)
+      const handlers = chosenHandlers(choice, registry.inlineHandlers(), known)
       reporter.use(choice.log)
       const missing = unhandled(choice, handlers, known)
       if (missing.length > 0) events.emit('job.unhandled', { jobs: missing, why: 'handler' })

@@ -13,9 +13,20 @@ export interface PgClient {
   query(text: string, values?: unknown[]): Promise<PgAnswer>
   query(config: { name: string; text: string; values: unknown[] }): Promise<PgAnswer>
   /** What it writes to. */
-  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } }
+  readonly connection?: {
+    readonly stream?: {
+      cork?(): void
+      uncork?(): void
+      destroy?(why?: Error): void
+      readonly bytesRead?: number
+    }
+  }
+  /** False while a statement has no answer. */
+  readonly readyForQuery?: boolean
   /** The server process, as it was told at start-up. */
   readonly processID?: number | null
+  /** What turns a column's text into a value, as the pool or the client was told. */
+  getTypeParser?(oid: number, format?: never): unknown
   release?(destroy?: boolean | Error): void
   on?(event: 'error', listener: (error: Error) => void): unknown
 }
@@ -67,12 +78,19 @@ export interface PostgresOptions {
 }
 
 const quiet = new WeakSet<object>()
+const lastWords = new WeakMap<object, Error>()
+
+/** What the server said when it ended this connection while no statement was under way, or why the connection broke. */
+export const lastWordsOf = (client: object): Error | undefined => lastWords.get(client)
 
 /** Without a listener, a connection that breaks while it is idle, or between two statements, would end the process. */
 export function quieten(source: { on?(event: 'error', listener: (error: Error) => void): unknown }): void {
   if (quiet.has(source)) return
   quiet.add(source)
-  source.on?.('error', () => {})
+  source.on?.('error', (error) => {
+    // The server's own words come first; that the connection is gone comes after them.
+    if (!lastWords.has(source)) lastWords.set(source, error)
+  })
   // A pool tells of its new clients. One may break in the very packet that made it, before who asked for it has it.
   const pool = source as unknown as { on?(event: 'connect', listener: (client: unknown) => void): unknown }
   pool.on?.('connect', (client) => {

@@ -28,6 +28,8 @@ interface Pending {
   readonly version: string | null
   readonly runAt: number | null
   readonly input: string | null
+  /** It has a unique key to give up when it starts. */
+  readonly unique?: boolean
   /** Since when it waits, where rows tell. */
   readonly since: number | null
 }
@@ -79,10 +81,13 @@ function rowsOf(table: Table<AppRow>, job: Job, query: ModelQuery): Truth {
       const given = query.runAtMs?.(row) ?? null
       const runAt = given === null ? null : instant(given)
       const version = query.version?.(row) ?? null
-      return { key: id, parts: partsOf(job.key, id), version, runAt, input: null, since: runAt }
+      return { key: id, parts: partsOf(job.key, id), version, runAt, input: null, since: started(runAt) }
     },
   }
 }
+
+/** `-infinity` means now, and tells nothing of how long a row waits. */
+const started = (runAt: number | null) => (runAt === Number.NEGATIVE_INFINITY ? null : runAt)
 
 function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
   return {
@@ -92,8 +97,10 @@ function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
     row: (id) => {
       const row: IntentRow | undefined = intents.rows.get(id)
       if (row?.job !== job.name) return null
-      const { runAt, input, createdAt } = row
-      return { key: id, parts: [id], version: null, runAt, input, since: runAt ?? createdAt }
+      const { runAt, input, createdAt, uniqueKey, startedKey } = row
+      const held = uniqueKey !== null && !uniqueKey.startsWith('schedule ')
+      const unique = job.uniqueUntil === 'start' && (held || startedKey !== null)
+      return { key: id, parts: [id], version: null, runAt, input, unique, since: started(runAt) ?? createdAt }
     },
   }
 }
@@ -114,7 +121,7 @@ function slotsOf({ slots, slotsWaiting, slotsByKey, schedules }: Schema, job: Jo
     row: (id) => {
       const found = [...slots.found(slotsByKey, id)].find(({ lane, state }) => lane === job.name && state === 'waiting')
       if (!found || !starts(found.schedule)) return null
-      return { key: id, parts: [id], version: null, runAt: found.dueAt, input: null, since: found.dueAt }
+      return { key: id, parts: [id], version: null, runAt: found.dueAt, input: null, since: started(found.dueAt) }
     },
   }
 }
@@ -155,8 +162,14 @@ export function simSource(
       for (const key of keys) {
         const row = truth.row(job.key.join(partsOf(job.key, key).map(String)), at)
         if (!row) continue
-        const { version, input } = row
-        pending.set(row.key, { key: row.key, version, waitMs: waitUntil(row.runAt, at), input })
+        const { version, input, unique } = row
+        pending.set(row.key, {
+          key: row.key,
+          version,
+          waitMs: waitUntil(row.runAt, at),
+          input,
+          ...(unique === undefined ? {} : { unique }),
+        })
       }
       return { paused: schema.isPaused(job.name, at), pending }
     },

@@ -14,5 +14,21 @@ alter table regrow.sweeps add column if not exists fingerprint text;
 -- Workers and time (lease, clock).
 
 -- Schedules.
+alter table regrow.slots
+  -- What the slot handed over: to which job, and the id of the intent or the key of the row.
+  add column if not exists handed_job text,
+  add column if not exists handed_intent uuid,
+  add column if not exists handed_key text;
+create index if not exists slots_handed on regrow.slots (handed_intent) where handed_intent is not null;
 
 -- Intents.
+alter table regrow.intents
+  -- The unique key of one that has started and gave it up: those of the same text run one after the other.
+  add column if not exists started_key text;
+create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null;
+
+-- Texts that no setting of a session changes (plain-text.ts).
+create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text';
