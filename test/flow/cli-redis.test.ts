@@ -58,7 +58,7 @@ test('init --queue redis writes an app in a namespace of its own; work, enqueue 
 }, 60_000)
 
 test('status looks with the app that package.json names, and says so where it cannot see the queue of the workers', async () => {
-  const { url: redisUrl, namespace } = freshRedis('cli_check')
+  const { url: redisUrl, namespace } = freshRedis('clicheck')
   const database = await freshDatabase('cli_redis_check')
   onTestFinished(database.drop)
   const flags = ['--store', 'postgres', '--queue', 'redis', '--language', 'js']
