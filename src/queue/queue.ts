@@ -127,6 +127,14 @@ export interface QueueFacts {
   readonly refused?: string
 }
 
+/** Parts of a queue that held what nobody but somebody else writes there, and were deleted. */
+export interface QueueRepair {
+  /** By the names that its server gives them. */
+  readonly keys: readonly string[]
+  /** Jobs that lost hints by it. */
+  readonly jobs: readonly string[]
+}
+
 export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */

@@ -68,6 +68,7 @@ export class Storm {
       'hostile row': () => hostile('hostile row'),
       'hint refused': () => hostile('hint refused'),
       'page broken': () => hostile('page broken'),
+      'mark forged': () => hostile('mark forged'),
       'infinite run_at': () => hostile('infinite run_at'),
     }
     acts[blow.kind]()

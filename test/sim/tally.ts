@@ -32,6 +32,7 @@ export const faultNames = [
   'row whose run_at is infinity',
   'row whose run_at is -infinity',
   'pending query broken by a row',
+  'mark of the queue forged',
   'job paused',
   'pause ran out',
   'enqueue never sent',

@@ -44,7 +44,7 @@ function health(jobs: readonly JobHealth[], findings: readonly Finding[] = []): 
       ...{ startedAt: at, beatAt: at, live: true, running: 3, stuck: 0 },
     },
   ]
-  const queue = { name: 'redis', shared: true, down: false }
+  const queue = { name: 'redis', shared: true, down: false, unseen: [] }
   return { healthy: findings.length === 0, at, jobs, workers, queue, findings, heals: [] }
 }
 

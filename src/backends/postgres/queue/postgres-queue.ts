@@ -1,7 +1,7 @@
 // Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
 import type { Clock } from '../../../base/clock.ts'
 import { RegrowError } from '../../../base/errors.ts'
-import { difference, type Mark } from '../../../base/mark.ts'
+import { difference, type Mark, readMark } from '../../../base/mark.ts'
 import {
   defaultBounds,
   type Hint,
@@ -243,8 +243,7 @@ export interface PostgresQueueOptions {
   readonly bounds?: Partial<QueueBounds>
 }
 
-const markOf = (row: Row | undefined): Mark | null =>
-  row?.epoch == null ? null : { epoch: Number(row.epoch), sequence: Number(row.sequence) }
+const markOf = (row: Row | undefined): Mark | null => (row?.epoch == null ? null : readMark(row.epoch, row.sequence))
 
 /** Disk full, out of memory, or a limit of the server's own. */
 const isOutOfMemory = (error: unknown) => ['53100', '53200', '53400'].includes(sqlState(error) ?? '')
