@@ -23,6 +23,7 @@ test('twenty workers on a server with forty connections do all rows, and start h
       app.job('thing.make', {
         key: 'int',
         pending: sql`select id from things where state = 'pending'`,
+        sweep: { every: '2s' },
         run: (id, ctx) =>
           ctx.tx(async (tx) => {
             await tx.query(`insert into effects values ($1)`, [id])
