@@ -205,7 +205,7 @@ export function compose<Tx = Transaction>(
         schedules,
         timetable,
         handOverLane,
-        keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
+        keep: async (names, reason) => void (await keepSchedules({ ...open, schedules }, names, reason)),
         mistake: patternMistake,
         instants: instantsOf,
         inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Job } from '../job/job.ts'
 import type { HintCount, Queue } from '../queue/queue.ts'
-import type { Inspector, JobRow, WorkerRow } from '../store/inspector.ts'
+import type { Inspector, JobRow, PulseFacts, WorkerRow } from '../store/inspector.ts'
 
 /** One job: what the tables say, and what the queue holds of it. */
 export interface JobStatus extends JobRow {
@@ -29,6 +29,7 @@ export interface Status {
   readonly jobs: readonly JobStatus[]
   /** Workers that have not left, oldest first. */
   readonly workers: readonly WorkerRow[]
+  readonly pulse: PulseFacts
 }
 
 export interface StatusPorts {
@@ -44,7 +45,7 @@ const countPatienceMs = 5_000
 
 /** Every job that the app declares or the tables name, by name. */
 export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
-  const [{ at, jobs: rows }, workers] = await Promise.all([inspector.jobs(leaseMs), inspector.workers(leaseMs)])
+  const [{ at, jobs: rows, pulse }, workers] = await Promise.all([inspector.jobs(leaseMs), inspector.workers(leaseMs)])
   const known = new Map(rows.map((row) => [row.job, row]))
   const declared = new Set(jobs.map(({ name }) => name))
   const names = [...new Set([...known.keys(), ...declared])].sort()
@@ -56,6 +57,7 @@ export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusP
     at,
     queue: { name: queue.name, shared: queue.shared, down: hints === null },
     workers,
+    pulse,
     jobs: names.map((job) => ({
       ...(known.get(job) ?? unseen(job)),
       declared: declared.has(job),

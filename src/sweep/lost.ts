@@ -44,6 +44,8 @@ export function canaryLoop(ports: LostPorts): LoopSpec {
       if (!stored) return lookMs
       canary.know(stored.mark)
       if (stored.first) await greet(ports, stored.mark)
+      // L10: hints that were pushed before the store's clock was set back may be due much too late: they are thrown away.
+      else if (stored.setBack) await declare(ports, stored.mark, null, 'behind')
       else if (stored.bumps || suspected) return compare(ports, stored.mark)
       return lookMs
     },

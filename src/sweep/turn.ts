@@ -69,27 +69,36 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
       const quick = [...active.values()].filter((since) => clock.now() - since < passes.quickMs).length
       const room = Math.min(passes.quickMax - quick, passes.most - active.size)
       if (asked.length === 0 || room <= 0) return lookMs / 4
-      const { turns, nextMs, pausesOver } = await sweeps.turn(holder(), asked, room)
+      const { turns, nextMs, pausesOver, missing } = await sweeps.turn(holder(), asked, room)
+      // L10: the table was emptied, or restored from before they were declared.
+      if (missing.length > 0) {
+        await declareSweeps(ports, missing)
+        events.emit('declarations.missing', { sweeps: missing, schedules: [] })
+      }
       for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
       for (const turn of turns) {
         active.set(turn.job, clock.now())
         void makeTurn(ports, turn, signal).finally(() => active.delete(turn.job))
       }
-      const soon = turns.length === room || pausesOver.length > 0
+      const soon = turns.length === room || pausesOver.length > 0 || missing.length > 0
       return soon ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
     },
   }
 }
 
 /** Every job has its sweep from the first start on; behind a queue that was born empty, all of them are due. */
-async function begin({ sweeps, jobs, emptyQueue }: TurnPorts): Promise<void> {
-  await sweeps.declare(jobs.map(({ name, sweepEveryMs }) => ({ job: name, everyMs: sweepEveryMs })))
-  if (emptyQueue)
-    await sweeps.makeDue(
-      jobs.map(({ name }) => name),
-      { anew: true },
-    )
+async function begin(ports: TurnPorts): Promise<void> {
+  const names = ports.jobs.map(({ name }) => name)
+  await declareSweeps(ports, names)
+  if (ports.emptyQueue) await ports.sweeps.makeDue(names, { anew: true })
 }
+
+const declareSweeps = ({ sweeps, jobs }: TurnPorts, names: readonly string[]) =>
+  sweeps.declare(
+    jobs
+      .filter(({ name }) => names.includes(name))
+      .map(({ name, sweepEveryMs }) => ({ job: name, everyMs: sweepEveryMs })),
+  )
 
 async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Promise<void> {
   const { clock, random, events, sweeps, jobs } = ports
@@ -112,7 +121,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     const { cursor, seen, passed, pushed, held, unusable, dropped, ended } = result
     const failed = ended === 'failed'
     const finished = ended === 'finished'
-    const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
+    const audited = finished && isAuditDue(turn)
     if (audited) await auditLedger(ports, job, signal)
     const healed = await sweeps.end(owner, turn, {
       cursor,
@@ -128,6 +137,7 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       finished,
       broughtBack: finished || ended === 'full',
       tookMs: tookMs(),
+      everyMs: job.sweepEveryMs,
       audited,
       ...(await backlog(ports, job, turn, result)),
     })
@@ -145,12 +155,16 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       seen: 0,
       pushed: 0,
       held: 0,
+      everyMs: job.sweepEveryMs,
     }
     // A store that was away in the middle is told as soon as it is back; at last a turn runs out by itself.
     const again = { delayMs: 250, again: (_: unknown, tries: number) => tries < endTries, signal }
     await retry(clock, random, again, () => sweeps.end(owner, turn, { ...end, tookMs: tookMs() })).catch(() => {})
   }
 }
+
+/** Never audited, long ago, or by a clock that is set back since (L10). */
+const isAuditDue = ({ auditedMs }: Turn) => auditedMs === null || auditedMs < 0 || auditedMs >= auditEveryMs
 
 /** What health tells of the rows that wait; a guess that fails is not the sweep's failure. */
 async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult) {

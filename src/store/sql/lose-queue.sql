@@ -10,7 +10,8 @@ won as (
   update regrow.marks m
   set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  where m.queue = $1::text and m.epoch = $2::text::int8 
+    and (m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000) or m.epoch_at > env.at + interval '10 seconds')
   returning m.epoch, env.at
 ),
 swept as materialized (

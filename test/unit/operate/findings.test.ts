@@ -62,6 +62,7 @@ const worker = (more: Partial<WorkerRow> = {}): WorkerRow => ({
   live: true,
   running: 0,
   stuck: 0,
+  leaseMs: 15_000,
   ...more,
 })
 
@@ -86,6 +87,7 @@ const state = (one: Partial<JobStatus> = {}, more: Partial<State> = {}): State =
   queue: { name: 'postgres', shared: true, down: false },
   jobs: [job(one)],
   workers: [worker()],
+  pulse: { missing: false, setBack: null },
   heals: [],
   stale: [],
   leaseMs: 15 * second,

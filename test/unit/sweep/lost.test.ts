@@ -24,7 +24,7 @@ function world() {
       async look(_, everyMs) {
         const bumps = clock.now() - bumpedAt >= everyMs
         if (bumps) bumpedAt = clock.now()
-        return { mark: stored, first: false, bumps }
+        return { mark: stored, first: false, bumps, setBack: false }
       },
       async raise(_, mark) {
         stored = mark
