@@ -81,6 +81,7 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
           live: false,
           lastSlotMs: null,
           open: [],
+          ran: [],
         },
         (({ term: _, fromMs: __, ...rest }) => rest)(first),
       )

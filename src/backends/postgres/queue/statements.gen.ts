@@ -266,9 +266,6 @@ gone as (
   delete from regrow.hints returning 1
 )
 select count(*)::int as lost from gone`,
-  writeMark: `with ahead as (
-  delete from regrow.hints where due_at > (select regrow.clock())
-)
-insert into regrow.canary (epoch, sequence) values ($1::text::int8, $2::text::int8)
+  writeMark: `insert into regrow.canary (epoch, sequence) values ($1::text::int8, $2::text::int8)
 on conflict (one) do update set epoch = excluded.epoch, sequence = excluded.sequence`,
 } as const
