@@ -30,6 +30,10 @@ export const faultNames = [
   'push refused for one of its hints',
   'row whose key cannot be a key',
   'pending query broken by a row',
+  'table emptied',
+  'tables restored',
+  "store's clock set back",
+  "store's clock jumped ahead",
   'job paused',
   'pause ran out',
   'enqueue never sent',
@@ -75,6 +79,7 @@ export const invariantNames = [
   'L7',
   'L8',
   'L9',
+  'L10',
 ] as const
 export type InvariantName = (typeof invariantNames)[number]
 

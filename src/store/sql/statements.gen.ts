@@ -1403,7 +1403,8 @@ due as materialized (
 ),
 won as (
   update regrow.sweeps s
-  set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
+  set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at,
+    next_at = least(s.next_at, env.at)
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
     , s.ramped_at

@@ -74,6 +74,8 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await setBack(context)
       const { turns } = await store.sweeps.turn('w2', ['a', 'b'], 2)
       assert.deepEqual(turns.map(({ job }) => job).sort(), ['a', 'b'])
+      for (const turn of turns) await store.sweeps.end('w2', turn, end)
+      assert.deepEqual((await store.sweeps.turn('w1', ['a', 'b'], 2)).turns, [])
       assert.equal((await store.schedules.turn(10_000)).waitMs, 0)
       await context.pass(119_000)
       assert.deepEqual((await store.sweeps.turn('w2', ['c'], 1)).pausesOver, [])

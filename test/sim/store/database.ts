@@ -114,9 +114,22 @@ export class SimDatabase {
   /** Somebody empties a table, or restores it as it was when it was empty. */
   empty(name: OwnTable): void {
     const table = this.#schema[name] as unknown as Table<Row>
-    this.#schema.engine.atOnce(`empty ${name}`, (session) => {
+    void this.#schema.engine.atOnce(`empty ${name}`, (session) => {
       for (const id of [...table.rows.keys()]) session.set(table, id, undefined)
     })
+  }
+
+  /** Copies tables as they are; what it returns brings them back, as a restore does. */
+  copy(names: readonly OwnTable[]): () => void {
+    const copies = names.map((name) => {
+      const table = this.#schema[name] as unknown as Table<Row>
+      return { table, rows: new Map(table.rows) }
+    })
+    return () =>
+      void this.#schema.engine.atOnce('restart', (session) => {
+        for (const { table, rows } of copies)
+          for (const id of new Set([...table.rows.keys(), ...rows.keys()])) session.set(table, id, rows.get(id))
+      })
   }
 
   /** The wal writer: all commits so far are durable. */

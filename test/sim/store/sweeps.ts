@@ -108,7 +108,8 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
     if (!won.has(job))
       return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: over.has(job) }
     const term = row.term + 1
-    session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at })
+    const nextAt = Math.min(row.nextAt, at)
+    session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at, nextAt })
     return { job, won: turnOf(row, term, at), waitMs: 0, pauseOver: false }
   })
 }
