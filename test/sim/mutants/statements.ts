@@ -311,4 +311,28 @@ export const ofTheStatements: readonly Mutant[] = [
     'where c.one or $4::text::int8 is not null)',
     queueAgreement,
   ),
+  mutant(
+    'lease-of-who-frees',
+    'S2: a worker is judged by the lease of the one that frees, and not by its own',
+    'src/store/sql/free.sql',
+    '    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9',
+    '    , env.lease as lease -- since 9',
+    test('conformance/pglite-store'),
+  ),
+  mutant(
+    'turn-ahead-holds',
+    'L10: a turn that was begun under a clock that was ahead lasts until that time',
+    'src/store/sql/turn.sql',
+    ' or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))',
+    ')',
+    test('conformance/pglite-store'),
+  ),
+  mutant(
+    'grace-ahead-holds',
+    'L10: a grace that was given under a clock that was ahead keeps dead workers alive until that time',
+    'src/store/sql/beat.sql',
+    'least(p.grace_until, excluded.beat_at + greatest((select lease from env), (select max(lease) from fleet)))',
+    'p.grace_until',
+    storeAgreement,
+  ),
 ]
