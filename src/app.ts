@@ -10,6 +10,7 @@ import type { Handler, Transaction } from './job/handler.ts'
 import type { KeyShape } from './job/key.ts'
 import type { CoverageOptions, CoverageReport } from './operate/coverage/coverage.ts'
 import type { DoctorOptions, DoctorReport } from './operate/doctor/doctor.ts'
+import type { ForgetOptions, ForgetReport } from './operate/forget.ts'
 import type { Health } from './operate/health.ts'
 import type { Pausing } from './operate/pause.ts'
 import type { Quarantine } from './operate/quarantine.ts'
@@ -116,6 +117,11 @@ export interface App<Tx = Transaction> extends Pausing {
   readonly schedules: SchedulesOfApp
   /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
   sweep(options?: SweepOptions): Promise<SweepReport[]>
+  /**
+   * Forgets a job that was removed from the code: its sweep, pause, ledger rows and hints. Rejects with `job_in_use` while this app or a live
+   * worker declares it, and with `job_has_work` when it has stored inputs or quarantined keys, unless `force` is given.
+   */
+  forget(job: string, options?: ForgetOptions): Promise<ForgetReport>
   on: Events<EventMap>['on']
   /**
    * Stops the workers of this app, gently unless they are being stopped already, then closes what it opened. May be called at any time and

@@ -30,6 +30,7 @@ export type { IndexWish, JobCosts, StatementCost } from './operate/doctor/reads.
 export type { DoctorCode } from './operate/doctor/why.ts'
 export type { Drift } from './operate/drift.ts'
 export type { Finding, FindingCode } from './operate/findings.ts'
+export type { ForgetOptions, ForgetReport } from './operate/forget.ts'
 export type { Health, JobHealth } from './operate/health.ts'
 export type { PauseOptions, Pausing } from './operate/pause.ts'
 export type {
@@ -42,6 +43,7 @@ export type {
 export type { QuarantineFilter } from './operate/quarantine-filter.ts'
 export type { NewSchedule, ScheduleInfo, SchedulesOfApp, SlotInfo } from './operate/schedules.ts'
 export type { JobStatus, QueueStatus, Status } from './operate/status.ts'
+export type { WaitingCount } from './operate/waiting.ts'
 export type { Decided } from './operate/why/decide.ts'
 export type { PendingFacts, WhyFacts } from './operate/why/facts.ts'
 export { type Told, type WhyCommand, type WhyReason, whyReasons } from './operate/why/told.ts'

@@ -17,11 +17,12 @@ import { chosenHandlers, readApp, unhandled } from './job/app-options.ts'
 import type { DeclareJob } from './job/declaration.ts'
 import type { EventMap } from './job/event-map.ts'
 import type { Handler, Transaction } from './job/handler.ts'
-import type { GivenOptions, Job } from './job/job.ts'
+import { type Job, optionsOf } from './job/job.ts'
 import { Registry } from './job/registry.ts'
 import { Reporter } from './job/reporter.ts'
 import { coverage } from './operate/coverage/coverage.ts'
 import { doctor } from './operate/doctor/doctor.ts'
+import { forget } from './operate/forget.ts'
 import { health } from './operate/health.ts'
 import { pausing } from './operate/pause.ts'
 import { quarantine } from './operate/quarantine.ts'
@@ -141,8 +142,9 @@ export function compose<Tx = Transaction>(
   })
 
   const declared: DeclaredJob[] = []
-  const declare = (name: string, given: GivenOptions) => {
-    const job = registry.declare(name, given)
+  const declare = (name: string, options: unknown) => {
+    const job = registry.declare(name, options)
+    const given = optionsOf(options)
     registry.blame(...scheduleMistakes(job))
     const enqueue = job.slots ? enqueueSlots : given.input === undefined ? enqueueKeys : enqueueInputs
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
@@ -213,6 +215,10 @@ export function compose<Tx = Transaction>(
     }),
     ...switches,
     sweep: async (choice) => sweepOnDemand(await operating(), choice),
+    forget: async (job, choice) => {
+      const open = await operating()
+      return forget({ ...open, forgetting: open.store.forgetting }, job, choice)
+    },
     migrate: async () => (await guarded()).migrate(),
     close: () =>
       life.close(async () => {
@@ -226,7 +232,7 @@ export function compose<Tx = Transaction>(
     work: (choice = {}) => {
       registry.verify()
       const known = declared.map(({ name }) => name)
-      const handlers = chosenHandlers(choice, [...registry.inlineHandlers(), ...(choice.handlers ?? [])], known)
+      const handlers = chosenHandlers(choice, registry.inlineHandlers(), known)
       reporter.use(choice.log)
       const missing = unhandled(choice, handlers, known)
       if (missing.length > 0) events.emit('job.unhandled', { jobs: missing, why: 'handler' })

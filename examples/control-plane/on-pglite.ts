@@ -13,7 +13,7 @@ type Queue = Awaited<ReturnType<QueueDriver['open']>>
 export async function onPglite(onRedis?: DemoQueue): Promise<Place> {
   const db = await PGlite.create()
   const { driver, hints, wipe, close } = onRedis ?? sharedMemory()
-  const app = regrow({ store: pglite(db), queue: driver, lease, migrate: true })
+  const app = regrow({ store: pglite(db), queue: driver, lease, log: false, migrate: true })
   await app.migrate()
   await app.queue()
   return {
@@ -28,7 +28,7 @@ export async function onPglite(onRedis?: DemoQueue): Promise<Place> {
     query: (text, params) => db.query(text, params),
     async startWorker(tell) {
       const line = new Lifeline()
-      const app = regrow({ store: line.store(pglite(db)), queue: line.queue(driver), lease, migrate: true })
+      const app = regrow({ store: line.store(pglite(db)), queue: line.queue(driver), lease, log: false, migrate: true })
       controlPlane(app)
       listen(app, tell)
       const worker = app.work({ concurrency })

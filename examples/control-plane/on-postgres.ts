@@ -23,7 +23,13 @@ export async function onPostgres(url: string, onRedis?: OnRedis): Promise<Place>
       'The schema regrow_demo exists: another demo runs on this database, or one was killed.\n' +
         'When none is running: drop schema regrow_demo cascade',
     )
-  const app = regrow({ store: postgres(url), lease, migrate: true, ...(onRedis && { queue: onRedis.driver }) })
+  const app = regrow({
+    store: postgres(url),
+    lease,
+    log: false,
+    migrate: true,
+    ...(onRedis && { queue: onRedis.driver }),
+  })
   await app.migrate()
   await app.queue()
   const { hints, wipe } = onRedis ?? hintsTable(pool)

@@ -8,7 +8,8 @@ import { concurrency, lease, listen } from './place.ts'
 
 const { REGROW_DEMO_URL, REGROW_DEMO_REDIS, REGROW_DEMO_NAMESPACE: namespace } = process.env
 const queue = REGROW_DEMO_REDIS && namespace && redis(createClient({ url: REGROW_DEMO_REDIS }), { namespace })
-const app = regrow({ store: postgres(REGROW_DEMO_URL), lease, ...(queue && { queue }) })
+// No warnings: failures are what the demo shows, in its own lines.
+const app = regrow({ store: postgres(REGROW_DEMO_URL), lease, log: false, ...(queue && { queue }) })
 controlPlane(app)
 listen(app, (news) => process.send?.(news))
 const worker = app.work({ concurrency })

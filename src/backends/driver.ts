@@ -8,6 +8,8 @@ import type { Store } from '../store/store.ts'
 export interface StoreDriver<Tx = Transaction> {
   readonly kind: 'store'
   readonly name: string
+  /** What is wrong with its options, a sentence each: told with the mistakes in declarations. Defaults to none. */
+  readonly mistakes?: readonly string[]
   open(surroundings: StoreSurroundings): Promise<OpenStore<Tx>>
 }
 
@@ -27,6 +29,8 @@ export interface OpenStore<Tx = Transaction> {
 export interface QueueDriver {
   readonly kind: 'queue'
   readonly name: string
+  /** As those of a store. */
+  readonly mistakes?: readonly string[]
   open(surroundings: QueueSurroundings): Promise<Queue>
 }
 

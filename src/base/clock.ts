@@ -1,5 +1,7 @@
 // Time enters here and nowhere else. Local time only measures durations; what is due is decided by the store's clock.
 
+import { onAbort } from './on-abort.ts'
+
 /** The only source of time. Tests and the simulator bring their own. */
 export interface Clock {
   /** Monotonic milliseconds since some fixed point; never compared between processes. */
@@ -30,11 +32,11 @@ export const systemClock: Clock = {
       if (signal?.aborted) return resolve()
       const done = () => {
         clearTimeout(timer)
-        signal?.removeEventListener('abort', done)
+        forget?.()
         resolve()
       }
       const timer = setTimeout(done, Math.min(Math.max(ms, 0), longestTimerMs))
-      signal?.addEventListener('abort', done)
+      const forget = signal && onAbort(signal, done)
     }),
   after: (ms, then, { background = false } = {}) => {
     const timer = setTimeout(then, Math.min(Math.max(ms, 0), longestTimerMs))

@@ -11,6 +11,17 @@ export function unknownOptions(given: object, known: readonly string[], where: s
     })
 }
 
+/** What kind of value it is, for an error that must not show the value itself: `null`, `an array`, `a number`. */
+export function kindOfValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** `value` where its properties can be read: an object that is not an array. */
+export const isOptions = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** The known name with the fewest edits to `name`, if it is near enough to be a slip. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known

@@ -20,7 +20,7 @@ export function doctorText(report: DoctorReport, from: string, color: Output['co
     : healthy
       ? color.green('healthy')
       : color.red('unhealthy')
-  const head = `${verdict}: ${counts.join(', ') || 'nothing to tell'} (${from}, ${queries(jobs.length)})`
+  const head = `${verdict}: ${counts.join(', ') || 'nothing to tell'} (${visible(from)}, ${queries(jobs.length)})`
   const measured = jobs.filter(({ page }) => page !== null)
   return [
     head,

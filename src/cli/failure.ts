@@ -31,7 +31,7 @@ export function fail(error: unknown, out: Output, debug: boolean): number {
   else {
     const hint = failure.hint ? `\n  → ${failure.hint.split('\n').map(visible).join('\n')}` : ''
     out.note(`${out.color.red('regrow:')} ${failure.message.split('\n').map(visible).join('\n')}${hint}`)
-    if (debug && stack) out.note(stack)
+    if (debug && stack) out.note(stack.split('\n').map(visible).join('\n'))
   }
   return failure.code === 'stopped' ? exitCodes.stopped : typed.has(failure.code) ? exitCodes.usage : exitCodes.failed
 }

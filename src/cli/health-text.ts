@@ -15,7 +15,7 @@ export function healthText(health: Health, store: string, color: Output['color']
   return [
     none ? `${head}\nNo job yet: none was declared, enqueued or worked on.` : head,
     ...(findings.length > 0 ? [findingsText(findings, color)] : []),
-    ...(none ? [] : [jobsTable(jobs, color, width)]),
+    ...(none ? [] : [jobsTable(jobs, at, color, width)]),
     ...(jobs.some(({ sweep }) => sweep) ? [sweepsTable(jobs, at, color, width)] : []),
     ...(workers.length > 0 ? [workersTable(workers, at, color, width)] : []),
     ...(heals.length > 0 ? [healsTable(heals.slice(0, healsShown), at, color, width)] : []),
@@ -24,14 +24,14 @@ export function healthText(health: Health, store: string, color: Output['color']
 
 /** Where all this is. */
 export const healthHead = ({ queue }: Health, store: string) =>
-  `store ${store}, queue ${queue.name}${queue.down ? ', which does not answer' : ''}`
+  `store ${visible(store)}, queue ${visible(queue.name)}${queue.down ? ', which does not answer' : ''}`
 
 /** What is wrong and nothing else. */
 export function checkText({ healthy, findings, jobs, workers }: Health, store: string, color: Output['color']): string {
   const bad = findings.filter(({ level }) => level === 'bad').length
   const verdict = healthy ? color.green('healthy') : `${color.red('unhealthy')} for ${counted(bad, 'reason')}`
   const live = counted(workers.filter((worker) => worker.live).length, 'live worker')
-  const head = `${verdict}: ${counted(jobs.length, 'job')}, ${live}, store ${store}`
+  const head = `${verdict}: ${counted(jobs.length, 'job')}, ${live}, store ${visible(store)}`
   return findings.length === 0 ? head : `${head}\n${findingsText(findings, color)}`
 }
 
@@ -44,7 +44,7 @@ const findingsText = (findings: readonly Finding[], color: Output['color']) =>
     .map((line, i) => `${line}\n   ${color.dim(`→ ${visible(findings[i]?.hint ?? '')}`)}`)
     .join('\n')
 
-export function jobsTable(jobs: readonly JobHealth[], color: Output['color'], width: number): string {
+export function jobsTable(jobs: readonly JobHealth[], at: Date, color: Output['color'], width: number): string {
   const column = (heading: string, cell: (job: JobHealth) => string, rank = 0): Column => ({
     heading,
     cells: jobs.map(cell),
@@ -54,7 +54,7 @@ export function jobsTable(jobs: readonly JobHealth[], color: Output['color'], wi
     color,
     [
       column('job', ({ job }) => job),
-      column('pending', pendingOf),
+      column('pending', (job) => pendingOf(job, at)),
       column('oldest', oldestOf, 3),
       column('running', ({ running }) => String(running)),
       column('retrying', ({ retrying }) => String(retrying)),
@@ -143,10 +143,11 @@ function healsTable(heals: readonly HealRow[], at: Date, color: Output['color'],
   )
 }
 
-function pendingOf({ sweep, intents }: JobHealth): string {
-  const pending = sweep?.pending
-  if (!pending) return intents > 0 ? String(intents) : '?'
-  return `${pending.estimated ? '~' : ''}${pending.count}`
+/** Without quarantine, which has a column of its own; with its age where it is old. */
+function pendingOf({ waiting }: JobHealth, now: Date): string {
+  if (!waiting) return '?'
+  const age = waiting.stale ? ` (${relative(wholeSeconds(waiting.at, now), now)})` : ''
+  return `${waiting.estimated ? '~' : ''}${waiting.count}${age}`
 }
 
 /** At the time of the last sweep. */

@@ -1,4 +1,5 @@
-// The files that `regrow init` writes. The code is valid as TypeScript and as JavaScript alike.
+// The files that `regrow init` writes. In TypeScript they compile with what `tsc --init` writes, which knows no types of Node and no imports
+// of `.ts` files; in JavaScript they are the same without these lines.
 
 /** What the files depend on. */
 export interface InitChoice {
@@ -33,14 +34,27 @@ const queues = {
   }),
 }
 
+/** By what name one module imports another: a `.ts` file by that of the `.js` file that it becomes. */
+const imported = (extension: string) => extension.replace('ts', 'js')
+
+/** Node's `process`, for compilers that do not know it. */
+const nodeProcess = (extension: string, members: string) =>
+  extension.endsWith('ts')
+    ? `
+// With the types of Node (npm install -D @types/node, and "node" among the \`types\` of tsconfig.json) this can go.
+declare const process: { ${members} }
+`
+    : ''
+
 const appModule = ({
   store,
   queue,
   namespace,
+  extension,
 }: InitChoice) => `// The jobs of this project. Any process may import this file: nothing is opened before it is used.
 import { regrow, sql } from 'regrow'
 ${stores[store].import}${queues[queue](namespace).import}
-
+${store === 'postgres' || queue === 'redis' ? nodeProcess(extension, 'env: Record<string, string | undefined>') : ''}
 export const app = regrow({ store: ${stores[store].make}${queues[queue](namespace).option} })
 
 /** An example: signups that were not welcomed yet. Replace table and query with your own. */
@@ -59,8 +73,8 @@ export const welcome = app.job('signup.welcome', {
 const workerModule = ({
   extension,
 }: InitChoice) => `// An example of a worker as a program of its own. \`npx regrow work\` does the same for all jobs of the app.
-import { app, welcome } from './app.${extension}'
-
+import { app, welcome } from './app.${imported(extension)}'
+${nodeProcess(extension, 'once(signal: string, listener: () => void): unknown')}
 // Only for the example: a table, and a row that asks for work. Your own tables come from your own migrations.
 await app.transaction(async (tx) => {
   await tx.query(

@@ -86,6 +86,12 @@ function driverOf(address: string, cwd: string, fresh: boolean): { driver: Store
       `A store is in Postgres or PGlite, and this is ${address.split('://', 1)[0]}://…`,
       'Give postgres://user@host/database, or the directory of a PGlite.',
     )
+  // Neither it nor a path made of it is repeated: it may hold a password.
+  if (looksLikeAddress.test(address))
+    throw usage(
+      'The store is neither a postgres:// address nor a directory',
+      'Write the whole address, postgres://user@host/database, or the directory of a PGlite.',
+    )
   const directory = resolve(cwd, address.replace(/^file:\/\//, ''))
   if (!fresh && !existsSync(join(directory, 'PG_VERSION')))
     throw usage(
@@ -94,6 +100,9 @@ function driverOf(address: string, cwd: string, fresh: boolean): { driver: Store
     )
   return { driver: pglite(directory), shown: shortPath(directory, cwd) }
 }
+
+/** `postgres:/…`, or `user:password@host` without a scheme. `C:\\data` is a directory. */
+const looksLikeAddress = /^postgres(ql)?:|^[^/\\]{2,}:[^\s]*@/i
 
 /** Host and database: no password, and no query, which may hold one. */
 function addressWithoutSecrets(address: string): string {

@@ -1,4 +1,5 @@
-// What people and machines see. A command has one result: text for people, or one JSON document.
+// What people and machines see. A command has one result: text for people, or one JSON document. All of it leaves through here,
+// and nothing in it acts on a terminal: names, keys and errors come from anywhere.
 import { createColors } from 'picocolors'
 import { readable, redact, visible } from '../index.ts'
 import type { Surroundings } from './config.ts'
@@ -15,13 +16,36 @@ export interface Output {
 }
 
 export function output(around: Surroundings, json: boolean): Output {
+  const colored = around.color && !json
   return {
     json,
-    color: createColors(around.color && !json),
-    result: (document, text) => around.write(`${json ? JSON.stringify(document, null, 2) : text()}\n`),
-    note: (text) => around.complain(`${redact(text)}\n`),
+    color: createColors(colored),
+    result: (document, text) => around.write(`${json ? jsonText(document, 2) : printable(text(), colored)}\n`),
+    note: (text) => around.complain(`${printable(redact(text), colored)}\n`),
   }
 }
+
+/** `text` with its lines and, where it has some, its colours; whatever else would act on a terminal is shown as its number. */
+export function printable(text: string, colored = false): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  const kept = colored ? /(\n|\u001b\[\d{1,2}m)/ : /(\n)/
+  return text
+    .split(kept)
+    .map((part, i) => (i % 2 === 1 ? part : visible(part)))
+    .join('')
+}
+
+/** The same for JSON, which stays JSON: what `visible` would not show as it is becomes `\u…`. */
+export function jsonText(document: unknown, indent = 0): string {
+  return JSON.stringify(document, null, indent).replace(/[^\n\u0020-\u007e]/gu, (character) =>
+    visible(character) === character ? character : escapedUnits(character),
+  )
+}
+
+const escapedUnits = (character: string) =>
+  Array.from({ length: character.length }, (_, i) => character.charCodeAt(i))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+    .join('')
 
 /** The first line of an error, `most` characters at most. */
 export function brief(text: string | null, most = 80): string {
@@ -45,12 +69,10 @@ export function cut(line: string, most: number): string {
   return `${kept.join('')}…`
 }
 
-/** Columns under their headings; what is all numbers stands to the right. */
-export function table(
-  color: Output['color'],
-  headings: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
+/** Columns under their headings; what is all numbers stands to the right. Cells may hold any text: each is made `visible`. */
+export function table(color: Output['color'], names: readonly string[], cells: readonly (readonly string[])[]): string {
+  const headings = names.map(visible)
+  const rows = cells.map((row) => row.map(visible))
   const widths = headings.map((heading, i) => widest(heading, rows, (row) => row[i] ?? ''))
   const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => /^[\d.,+~?–-]*$/.test(row[i] ?? '')))
   const line = (cells: readonly string[]) =>
@@ -74,7 +96,8 @@ export interface Column {
 }
 
 /** A table of those columns that fit into `width`; one whose cells are all `–` is left out, too. */
-export function fittedTable(color: Output['color'], columns: readonly Column[], width: number): string {
+export function fittedTable(color: Output['color'], given: readonly Column[], width: number): string {
+  const columns = given.map((column) => ({ ...column, cells: column.cells.map(visible) }))
   const widthOf = ({ heading, cells }: Column) => widest(heading, cells, (cell) => cell) + 2
   let shown = columns.filter(({ rank = 0, cells }) => rank === 0 || cells.some((cell) => cell !== '–'))
   while (shown.reduce((sum, column) => sum + widthOf(column), -2) > width) {

@@ -91,7 +91,7 @@ export function scheduleText(
     ['version', `${found.version}, ${found.declared ? 'declared in code' : 'made at run time'}`],
     ['audited', found.lastAuditAt ? `${utcText(found.lastAuditAt)} UTC` : 'not yet'],
   ]
-  const lines = facts.map(([name, text]) => `${color.dim(name.padEnd(8))}  ${text}`)
+  const lines = facts.map(([name, text]) => `${color.dim(name.padEnd(8))}  ${visible(text)}`)
   return slots.length === 0 ? lines.join('\n') : `${lines.join('\n')}\n\n${slotsTable(slots, tz, color, width)}`
 }
 

@@ -39,7 +39,8 @@ function compact(health: Health, store: string, color: Output['color'], screen: 
   const left = Math.max(1, room - found.length - 1)
   const shown = jobs.length <= left ? jobs : ranked.slice(0, left - 1)
   const rest = shown.length < jobs.length ? [`… ${jobs.length - shown.length} more jobs`] : []
-  const table = shown.length > 0 ? jobsTable(shortened(shown, screen.columns), color, screen.columns).split('\n') : []
+  const table =
+    shown.length > 0 ? jobsTable(shortened(shown, screen.columns), at, color, screen.columns).split('\n') : []
   const working = workers.length > 0 ? ['', ...workersTable(workers, at, color, screen.columns).split('\n')] : []
   const lines = [...head, ...found, ...table, ...rest]
   return lines.length + working.length <= screen.rows ? [...lines, ...working] : lines

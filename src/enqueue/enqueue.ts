@@ -9,10 +9,10 @@ import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, Transac
 import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
-import type { SqlExecutor } from '../store/executor.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
 import { isInTransaction } from '../store/one-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
+import { checkArguments, executorOf } from './arguments.ts'
 import { jitterOf } from './jitter.ts'
 import { acceptedInputs, idInUse, intentsOf, rowsThatFit } from './record.ts'
 import type { RecordTogether } from './together.ts'
@@ -35,6 +35,7 @@ export async function enqueueKeys(
   keys: Iterable<unknown>,
   options: EnqueuePendingOptions = {},
 ): Promise<EnqueueReport> {
+  checkArguments(job.name, keys, options)
   refuseWhen(job, options)
   refuseUnknown(job, options, ['jitter', 'tx'])
   const jitter = jitterOf(ports.random, options.jitter)
@@ -71,6 +72,7 @@ export async function enqueueInputs(
   inputs: Iterable<unknown>,
   options: EnqueueInputOptions = {},
 ): Promise<EnqueueReport> {
+  checkArguments(job.name, inputs, options)
   refuseUnknown(job, options, ['in', 'at', 'jitter', 'tx', 'id', 'unique'])
   const jitter = jitterOf(ports.random, options.jitter)
   const texts = await acceptedInputs(job, inputs)
@@ -80,8 +82,9 @@ export async function enqueueInputs(
     return ports.together(job.name, rowOf(texts[0] as string), jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
   const keys: string[] = new Array(texts.length)
+  const tx = options.tx && executorOf(job.name, options.tx)
   const recordPage = async (from: number, page: readonly IntentRow[]) => {
-    const answers = await ports.intents.record(job.name, page, options.tx as SqlExecutor | undefined)
+    const answers = await ports.intents.record(job.name, page, tx)
     const [news, others]: [Hint[], Hint[]] = [[], []]
     for (const [i, answer] of answers.entries()) {
       if (answer.usedBy !== null) throw idInUse(job.name, answer.id, answer.usedBy)

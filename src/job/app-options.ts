@@ -1,7 +1,7 @@
 // What `regrow()` and `app.work()` are given besides jobs: every mistake is found and told in a sentence.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { nearest, unknownOptions } from '../base/options.ts'
+import { isOptions, kindOfValue, nearest, unknownOptions } from '../base/options.ts'
 import type { Handler } from './handler.ts'
 
 const leaseMsDefault = 15_000
@@ -12,7 +12,7 @@ const guardNames: readonly Guard[] = ['claim', 'none']
 
 /** The lease and the guard of an app, and what is wrong with its options; nothing is thrown. */
 export function readApp(given: object | undefined): { leaseMs: number; guard: Guard; mistakes: string[] } {
-  const options = (given ?? {}) as {
+  const options = (isOptions(given) ? given : {}) as {
     store?: unknown
     queue?: unknown
     guard?: unknown
@@ -21,20 +21,21 @@ export function readApp(given: object | undefined): { leaseMs: number; guard: Gu
   }
   const mistakes = unknownOptions(options, ['store', 'queue', 'guard', 'lease', 'migrate', 'log'], 'regrow()')
   mistakes.push(...logMistakes(options.log, 'regrow()'))
+  for (const driver of [options.store, options.queue]) mistakes.push(...mistakesOf(driver))
   if (options.store === undefined)
     mistakes.push('regrow(): `store` is missing: where is the truth? Give postgres(url) or pglite(directory)')
   else if (!opens(options.store))
     mistakes.push(
-      `regrow(): \`store\` is ${kind(options.store)}; expected what postgres(url) or pglite(directory) returns`,
+      `regrow(): \`store\` is ${kindOfValue(options.store)}; expected what postgres(url) or pglite(directory) returns`,
     )
   if (options.queue !== undefined && !opens(options.queue))
     mistakes.push(
-      `regrow(): \`queue\` is ${kind(options.queue)}; expected what memory() or another queue's function returns`,
+      `regrow(): \`queue\` is ${kindOfValue(options.queue)}; expected what memory() or another queue's function returns`,
     )
   const guard = guardNames.find((name) => name === (options.guard ?? 'claim'))
   if (guard === undefined)
     mistakes.push(
-      `regrow(): \`guard\` is ${typeof options.guard === 'string' ? `"${options.guard}"` : kind(options.guard)}; expected 'claim' or 'none'`,
+      `regrow(): \`guard\` is ${typeof options.guard === 'string' ? `"${options.guard}"` : kindOfValue(options.guard)}; expected 'claim' or 'none'`,
     )
   let leaseMs = leaseMsDefault
   try {
@@ -48,6 +49,7 @@ export function readApp(given: object | undefined): { leaseMs: number; guard: Gu
 
 /** What `app.work()` may be given, as far as it is read here. */
 interface WorkChoice {
+  readonly handlers?: unknown
   readonly concurrency?: unknown
   readonly only?: unknown
   readonly except?: unknown
@@ -68,18 +70,27 @@ export function unhandled(
 const logMistakes = (log: unknown, where: string) =>
   log === undefined || log === false || typeof log === 'function'
     ? []
-    : [`${where}: \`log\` is ${log === true ? 'true' : kind(log)}; expected false, or a function that takes a record`]
+    : [
+        `${where}: \`log\` is ${log === true ? 'true' : kindOfValue(log)}; expected false, or a function that takes a record`,
+      ]
 
 /**
- * The handlers that a worker serves, of all that it has; `declared` are the names of all jobs of the app.
- * Throws one error that lists what is wrong with the options.
+ * The handlers that a worker serves: of all that jobs were declared with (`inline`) or that it is given. `declared` are the names of all
+ * jobs of the app. Throws one error that lists what is wrong with the options.
  */
 export function chosenHandlers(
   choice: WorkChoice,
-  handlers: readonly Handler[],
+  inline: readonly Handler[],
   declared: readonly string[],
 ): readonly Handler[] {
+  if (!isOptions(choice))
+    throw new RegrowError(
+      'bad_options',
+      `work(): the options are ${kindOfValue(choice)}`,
+      'Pass an object such as { handlers: [job.handle(…)], concurrency: 20 }.',
+    )
   const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except', 'log'], 'work()')
+  const handlers = [...inline, ...givenHandlers(choice.handlers, mistakes)]
   mistakes.push(...logMistakes(choice.log, 'work()'))
   const { concurrency = 10 } = choice
   if (!isCount(concurrency))
@@ -93,6 +104,26 @@ export function chosenHandlers(
   const chosen = choose(choice, handlers, declared, mistakes)
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Mend that and start again.')
   return chosen
+}
+
+/** Those of `given` that can run; a sentence for each of the others. */
+function givenHandlers(given: unknown, mistakes: string[]): readonly Handler[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) {
+    mistakes.push(`work(): \`handlers\` is ${kindOfValue(given)}; expected an array: [job.handle(…)]`)
+    return []
+  }
+  return given.filter((each: unknown, i) => {
+    const { job, run } = (each ?? {}) as Partial<Handler>
+    if (typeof job?.name !== 'string')
+      mistakes.push(
+        `work(): \`handlers[${i}]\` is ${kindOfValue(each)}; expected what job.handle(…) or job.handleMany(…) returns`,
+      )
+    else if (typeof run !== 'function')
+      mistakes.push(`work(): the handler of "${job.name}" is ${kindOfValue(run)}; expected a function`)
+    else return true
+    return false
+  })
 }
 
 /** A name that means nothing here would be a choice that silently does not hold. */
@@ -111,7 +142,7 @@ function choose(
     if (given === undefined) return undefined
     const names: readonly unknown[] = Array.isArray(given) ? given : [given]
     for (const name of new Set(names))
-      if (typeof name !== 'string') wrong(`\`${option}\` holds ${kind(name)}; expected names of jobs`)
+      if (typeof name !== 'string') wrong(`\`${option}\` holds ${kindOfValue(name)}; expected names of jobs`)
       else if (!known.includes(name)) {
         const guess = nearest(name, known)
         const advice = guess ? `did you mean "${guess}"?` : `known are: ${known.join(', ') || 'none'}`
@@ -135,7 +166,8 @@ function choose(
 
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 1
 
-const opens = (driver: unknown) => typeof (driver as { open?: unknown } | null)?.open === 'function'
+/** What a driver says of its own options. */
+const mistakesOf = (driver: unknown): readonly string[] =>
+  (driver as { mistakes?: readonly string[] } | null | undefined)?.mistakes ?? []
 
-const kind = (value: unknown) =>
-  value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+const opens = (driver: unknown) => typeof (driver as { open?: unknown } | null)?.open === 'function'

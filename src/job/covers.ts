@@ -18,6 +18,11 @@ export interface Covers {
    */
   terminal?: readonly StateValue[]
   /**
+   * Values in which a row waits for something else, such as a change of another row, and for what: `{ attaching: 'its database is ready' }`.
+   * No pending query needs to return such rows. Defaults to none; jobs that name the same column have one list together.
+   */
+  waits?: Readonly<Record<string, string>>
+  /**
    * The columns of the table that the job's key is, in the order of the key. Defaults to the columns that the pending query
    * returns, then to the primary key; needed only where the key comes from another table.
    */
@@ -30,6 +35,8 @@ export interface CoveredState {
   readonly column: string
   /** Null: what the other jobs say. */
   readonly terminal: readonly (string | null)[] | null
+  /** By value, for what its rows wait. */
+  readonly waits: Readonly<Record<string, string>>
   /** Null: to be found out. */
   readonly key: readonly string[] | null
 }
@@ -56,8 +63,8 @@ function readOne(given: unknown, name: string, where: string): { covers: Covered
         `${where}: ${name} is ${JSON.stringify(given)}; expected { table: 'databases', column: 'state', terminal: ['ready'] }`,
       ],
     }
-  const { table, column, terminal, key } = given as Record<keyof Covers, unknown>
-  const mistakes = unknownOptions(given, ['table', 'column', 'terminal', 'key'], `${where}, ${name}`)
+  const { table, column, terminal, waits, key } = given as Record<keyof Covers, unknown>
+  const mistakes = unknownOptions(given, ['table', 'column', 'terminal', 'waits', 'key'], `${where}, ${name}`)
   const wrong = (sentence: string) => mistakes.push(`${where}: ${name}${sentence}`)
   const isName = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
   if (!isName(table)) wrong(`.table is ${JSON.stringify(table)}; expected the name of a table`)
@@ -67,6 +74,13 @@ function readOne(given: unknown, name: string, where: string): { covers: Covered
   if (values === undefined)
     wrong(`.terminal is ${JSON.stringify(terminal)}; expected a list of values, such as ['ready', 'failed']`)
   if (odd !== undefined) wrong(`.terminal holds ${typeof odd}; expected texts, numbers, booleans or null`)
+  const waiting = readWaits(waits)
+  if (waiting === null)
+    wrong(
+      `.waits is ${JSON.stringify(waits)}; expected a reason by value, such as { attaching: 'its database is ready' }`,
+    )
+  const both = Object.keys(waiting ?? {}).filter((value) => values?.some((each) => String(each) === value))
+  if (both.length > 0) wrong(`: ${both.join(', ')} is in \`terminal\` and in \`waits\`; a row waits, or is done`)
   const columns = key === undefined ? null : typeof key === 'string' ? [key] : key
   const named = columns === null || (Array.isArray(columns) && columns.length > 0 && columns.every(isName))
   if (!named) wrong(`.key is ${JSON.stringify(key)}; expected the name of a column, or a list of them`)
@@ -75,9 +89,18 @@ function readOne(given: unknown, name: string, where: string): { covers: Covered
     table: table as string,
     column: column as string,
     terminal: values?.map((value: StateValue) => (value === null ? null : String(value))) ?? null,
+    waits: waiting ?? {},
     key: columns as readonly string[] | null,
   }
   return { covers, mistakes }
+}
+
+/** Null: it is no list of reasons. */
+function readWaits(given: unknown): Readonly<Record<string, string>> | null {
+  if (given === undefined) return {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return null
+  const isReason = (text: unknown) => typeof text === 'string' && text.trim() !== ''
+  return Object.values(given).every(isReason) ? (given as Record<string, string>) : null
 }
 
 const isStateValue = (value: unknown) => value === null || ['string', 'number', 'boolean'].includes(typeof value)

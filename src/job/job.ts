@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { isOptions, kindOfValue, unknownOptions } from '../base/options.ts'
 import { type CoveredState, readCovers } from './covers.ts'
 import type { CommonOptions } from './declaration.ts'
 import { type KeyCodec, type KeyShape, keyCodec } from './key.ts'
@@ -66,10 +66,16 @@ export const jobNamePattern = /^[A-Za-z][A-Za-z0-9_.:-]{0,127}$/
 /** Jobs of regrow's own, which every worker has and nobody declares. */
 export const isOwn = (name: string) => name.startsWith('regrow.')
 
-export function readJob(name: string, options: GivenOptions): { job: Job; mistakes: string[] } {
-  const where = `job "${name}"`
+/** The options as an object; what is no object has none, and `readJob` says so. */
+export const optionsOf = (given: unknown): GivenOptions => (isOptions(given) ? (given as GivenOptions) : {})
+
+export function readJob(name: string, given: unknown): { job: Job; mistakes: string[] } {
+  const where = `job "${String(name)}"`
+  const options = optionsOf(given)
   const mistakes = unknownOptions(options, known, where)
   const wrong = (sentence: string) => mistakes.push(`${where}: ${sentence}`)
+  if (!isOptions(given))
+    wrong(`the options are ${kindOfValue(given)}; expected an object such as { pending: sql\`select id from …\`, run }`)
   /** The value, or the fallback and a mistake. */
   const attempt = <T>(read: () => T, fallback: T): T => {
     try {
@@ -86,7 +92,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
     wrong(`a name begins with a letter and has at most 128 of A-Z a-z 0-9 _ . : -`)
   else if (isOwn(name)) wrong('names that begin with "regrow." are its own')
   const kinds = ['pending', 'input', 'schedule'].filter((kind) => options[kind as 'pending'] !== undefined)
-  if (kinds.length === 0)
+  if (kinds.length === 0 && isOptions(given))
     wrong(
       '`pending` is missing: which rows imply that this job should run? (or `input`, for work that has no row; or `schedule`, for what recurs)',
     )
@@ -120,7 +126,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
   mistakes.push(...unknownOptions(sweep, ['every', 'jitter', 'heartbeat'], `${where}, \`sweep\``))
 
   const pending = options.pending as Pending<never> | undefined
-  const custom = pending && isCustomPending(pending) ? pending : null
+  const custom = isCustomPending(pending) ? pending : null
   const recurs = options.schedule === undefined ? null : readSchedule(options.schedule, where)
   mistakes.push(...(recurs?.mistakes ?? []))
   return {
@@ -128,7 +134,7 @@ export function readJob(name: string, options: GivenOptions): { job: Job; mistak
     job: {
       name,
       key: recurs ? slotCodec : keyCodec(options.input !== undefined ? 'uuid' : readShape(options.key, wrong)),
-      query: pending && !custom ? attempt(() => queryReader(pending as never), null) : null,
+      query: pending === undefined || custom ? null : attempt(() => queryReader(pending as never), null),
       custom,
       input: isSchema(options.input) ? options.input : null,
       slots: recurs !== null,

@@ -42,8 +42,8 @@ export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]
   }
 }
 
-export function isCustomPending(pending: Pending<never>): pending is CustomPending<never> {
-  const { page, isPending } = pending as Partial<CustomPending>
+export function isCustomPending(pending: Pending<never> | null | undefined): pending is CustomPending<never> {
+  const { page, isPending } = (pending ?? {}) as Partial<CustomPending>
   return typeof page === 'function' && typeof isPending === 'function'
 }
 

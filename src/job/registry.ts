@@ -1,15 +1,16 @@
 // The jobs of one app. Declaring binds: there is no list to forget. Mistakes wait here and are told all at once.
 import { RegrowError } from '../base/errors.ts'
 import type { Handler } from './handler.ts'
-import { type GivenOptions, type Job, readJob } from './job.ts'
+import { type Job, optionsOf, readJob } from './job.ts'
 
 export class Registry {
   readonly #jobs = new Map<string, Job>()
   readonly #inline = new Map<string, Handler>()
   readonly #mistakes: string[] = []
 
-  declare(name: string, options: GivenOptions): Job {
-    const { job, mistakes } = readJob(name, options)
+  declare(name: string, given: unknown): Job {
+    const { job, mistakes } = readJob(name, given)
+    const options = optionsOf(given)
     this.#mistakes.push(...mistakes)
     if (this.#jobs.has(name))
       this.#mistakes.push(`job "${name}": declared twice; a name is the identity of one kind of work`)

@@ -15,14 +15,16 @@ export interface Drift {
   readonly claimsWithoutOwner: number
 }
 
-export function drift({ sweep, hints, intents, unowned, pause }: JobStatus, queue: QueueStatus): Drift {
+export function drift({ sweep, hints, intents, quarantined, unowned, pause }: JobStatus, queue: QueueStatus): Drift {
   const pending = sweep?.pending ?? null
   const tellable = hints !== null && pending !== null && !pending.estimated && queue.shared
   return {
     // A paused job has no hints on purpose.
     pendingWithoutHint: pause ? { pushed: 0, left: 0 } : { pushed: sweep?.pushed ?? 0, left: sweep?.dropped ?? 0 },
-    // Intents are counted now, and may be more than the last pass saw.
-    hintsWithoutRow: tellable ? Math.max(0, hints.due + hints.delayed - Math.max(pending.count, intents)) : null,
+    // Intents are counted now, and may be more than the last pass saw. What is in quarantine has no hint.
+    hintsWithoutRow: tellable
+      ? Math.max(0, hints.due + hints.delayed - Math.max(0, Math.max(pending.count, intents) - quarantined))
+      : null,
     claimsWithoutOwner: unowned?.count ?? 0,
   }
 }

@@ -6,7 +6,9 @@ import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/inspector.
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
 import { ofPulse, ofSchedule, undeclared } from './declared-findings.ts'
+import { ofNoWorker } from './no-worker.ts'
 import type { JobStatus, Status } from './status.ts'
+import { ageOf, waitingAtLeast, waitText } from './waiting.ts'
 
 /** What was found. Stable words: alerts may be hung on them. */
 export type FindingCode =
@@ -15,6 +17,7 @@ export type FindingCode =
   | 'sweep_late'
   | 'sweep_failing'
   | 'key_unusable'
+  | 'no_worker'
   | 'no_handler'
   | 'queue_down'
   | 'queue_lost'
@@ -80,11 +83,23 @@ export function findings(state: State): Finding[] {
     ...ofPulse(state),
     ...ofQueue(state),
     ...ofHeals(state),
-    ...state.jobs.flatMap((job) => ofJob(job, state)),
-    ...state.stale.map((schedule) => ofSchedule(schedule, state.at)),
+    ...withoutWorkers(state, [
+      ...state.jobs.flatMap((job) => ofJob(job, state)),
+      ...state.stale.map((schedule) => ofSchedule(schedule, state.at)),
+    ]),
     ...state.workers.flatMap(ofWorker),
   ]
   return [...found.filter(({ level }) => level === 'bad'), ...found.filter(({ level }) => level === 'warn')]
+}
+
+/** These say of single jobs and schedules that they have no worker. */
+const forWantOfWorker: readonly FindingCode[] = ['no_handler', 'claims_unowned', 'schedule_absent']
+
+/** While no worker is alive, one finding stands for all that follow from it. */
+function withoutWorkers(state: State, found: readonly Finding[]): readonly Finding[] {
+  if (state.workers.some(({ live }) => live)) return found
+  const follows = ({ code }: Finding) => forWantOfWorker.includes(code)
+  return [...ofNoWorker(state, found.filter(follows)), ...found.filter((finding) => !follows(finding))]
 }
 
 function ofQueue({ queue }: State): Finding[] {
@@ -129,10 +144,10 @@ type Judge = (job: JobStatus, state: State) => Finding[]
 const ofJob: Judge = (job, state) =>
   [handler, sweeping, unusable, claims, pausing, quarantine, progress, waiting].flatMap((judge) => judge(job, state))
 
-const handler: Judge = ({ job, workers, sweep, intents, retrying, hints, pause }) => {
-  const pending = Math.max(sweep?.pending?.count ?? 0, intents, retrying, hints?.due ?? 0)
-  if (workers > 0 || (sweep === null && pending === 0)) return []
-  const waits = pending > 0 ? `; ${pending} or more wait for one` : ''
+const handler: Judge = (status, { at }) => {
+  const { job, workers, sweep, pause } = status
+  const waits = waitText(waitingAtLeast(status, at), at)
+  if (workers > 0 || (sweep === null && waits === '')) return []
   return [
     {
       // Of a paused job nothing is to start anyway.
@@ -140,7 +155,7 @@ const handler: Judge = ({ job, workers, sweep, intents, retrying, hints, pause }
       code: 'no_handler',
       job,
       message: `${job}: no live worker has its handler${waits}`,
-      hint: `Start a worker that has it. A job that is gone from your code for good is forgotten by: delete from regrow.sweeps where job = '${job}'.`,
+      hint: `Start a worker that has it. A job that is gone from your code for good is forgotten by: regrow forget ${job}`,
     },
   ]
 }
@@ -203,9 +218,8 @@ const claims: Judge = ({ job, unowned }, { at, leaseMs, workers }) => {
   const longestMs = Math.max(leaseMs, ...workers.map((worker) => worker.leaseMs ?? 0))
   if (!unowned || age(unowned.since, at) <= unownedLeases * longestMs) return []
   const message = `${job}: ${count(unowned.count, 'claim has', 'claims have')} no live owner, the first since ${readable(age(unowned.since, at))}`
-  const hint = workers.some(({ live }) => live)
-    ? 'A transaction of the dead worker may still hold their rows: look in pg_stat_activity for sessions that are idle in transaction.'
-    : 'No worker is alive to free them: start one.'
+  const hint =
+    'A transaction of the dead worker may still hold their rows: look in pg_stat_activity for sessions that are idle in transaction.'
   return [{ level: 'bad', code: 'claims_unowned', job, message, hint }]
 }
 
@@ -227,7 +241,9 @@ const pausing: Judge = ({ job, pause, sweep }, { at }) => {
   const found: Finding[] = []
   // One that ends by itself is not forgotten.
   if (age(pause.since, at) > pauseOldMs) found.push(finding(pause.until ? 'warn' : 'bad', 'pause_old'))
-  if (grows) found.push(finding('bad', 'pause_grows', `; ${pause.backlog} were pending then, ${pending.count} are now`))
+  const old = pending && ageOf(pending.at, at)
+  const now = old === null ? 'are now' : `were ${old} ago, when they were last counted`
+  if (grows) found.push(finding('bad', 'pause_grows', `; ${pause.backlog} were pending then, ${pending.count} ${now}`))
   return found.length > 0 ? found : [finding('warn', 'paused')]
 }
 
@@ -259,12 +275,14 @@ const progress: Judge = ({ job, noProgress }) =>
         },
       ]
 
-const waiting: Judge = ({ job, sweep, pause }) => {
+const waiting: Judge = ({ job, sweep, pause }, { at }) => {
   // As of the last turn: what it saw may be done by now. A paused job's rows wait on purpose.
   const waitedMs = sweep?.oldestAt && sweep.lastSuccessAt && !pause ? age(sweep.oldestAt, sweep.lastSuccessAt) : 0
   if (waitedMs <= waitingMs) return []
   const full = sweep && sweep.dropped > 0 ? '; the queue is full' : ''
-  const message = `${job}: a pending row has waited for ${readable(waitedMs)} at least${full}`
+  const old = sweep?.lastSuccessAt ? ageOf(sweep.lastSuccessAt, at) : null
+  const asOf = old === null ? '' : `, by the sweep of ${old} ago`
+  const message = `${job}: a pending row has waited for ${readable(waitedMs)} at least${asOf}${full}`
   const hint = 'More comes than is done, or what waits keeps failing: start more workers, or look at what is retrying.'
   return [{ level: 'warn', code: 'waiting_long', job, message, hint }]
 }

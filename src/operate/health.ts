@@ -6,9 +6,12 @@ import type { StaleSchedule, Timetable } from '../store/timetable.ts'
 import { type Drift, drift } from './drift.ts'
 import { type Finding, findings } from './findings.ts'
 import { type JobStatus, type Status, type StatusPorts, status } from './status.ts'
+import { type WaitingCount, waitingOf } from './waiting.ts'
 
 /** One job, with how far its hints and claims are from its rows. */
 export interface JobHealth extends JobStatus {
+  /** Keys that wait for a run, without those in quarantine, and when they were counted; null: no pass has counted them. */
+  readonly waiting: WaitingCount | null
   readonly drift: Drift
 }
 
@@ -43,7 +46,7 @@ export async function health(ports: HealthPorts): Promise<Health> {
     healthy: list.every(({ level }) => level !== 'bad'),
     ...found,
     findings: list,
-    jobs: found.jobs.map((job) => ({ ...job, drift: drift(job, found.queue) })),
+    jobs: found.jobs.map((job) => ({ ...job, waiting: waitingOf(job, found.at), drift: drift(job, found.queue) })),
     heals,
   }
 }

@@ -45,6 +45,7 @@ export class Canary {
       count: (jobs) => queue.count(jobs),
       peek: queue.peek && ((job, keys) => (queue.peek as NonNullable<Queue['peek']>)(job, keys)),
       examine: queue.examine && (() => (queue.examine as NonNullable<Queue['examine']>)()),
+      forget: queue.forget && ((job) => (queue.forget as NonNullable<Queue['forget']>)(job)),
       wipe: () => queue.wipe(),
       close: () => queue.close(),
       pop: async (request, signal) => {

@@ -143,6 +143,11 @@ export class FallbackQueue implements Queue {
     return this.down ? undefined : this.#real.examine?.bind(this.#real)
   }
 
+  /** As `peek`. */
+  get forget(): Queue['forget'] {
+    return this.down ? undefined : this.#real.forget?.bind(this.#real)
+  }
+
   wipe(): Promise<number> {
     return this.#real.wipe()
   }

@@ -48,6 +48,12 @@ export interface QueueBounds {
   readonly maxDelayed: number
 }
 
+/** What is wrong with bounds that were given; a sentence for each. */
+export const boundMistakes = (given: Partial<QueueBounds>, where: string): string[] =>
+  (['maxHints', 'maxDelayed'] as const)
+    .filter((name) => given[name] !== undefined && !(Number.isInteger(given[name]) && (given[name] as number) >= 0))
+    .map((name) => `${where}: \`${name}\` is ${String(given[name])}; expected a whole number`)
+
 export const defaultBounds: QueueBounds = { maxHints: 50_000, maxDelayed: 1_000_000 }
 
 /** Leaves a tenth of what is popped to the swept lane, so that fresh work cannot starve it; exact over small pops too. */

@@ -103,6 +103,12 @@ export class MemoryQueue implements Queue {
     )
   }
 
+  async forget(job: string) {
+    const count = this.#jobs.get(job)?.byKey.size ?? 0
+    this.#jobs.delete(job)
+    return count
+  }
+
   async wipe() {
     const lost = [...this.#jobs.values()].reduce((sum, { byKey }) => sum + byKey.size, 0)
     this.#jobs.clear()

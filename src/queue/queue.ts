@@ -146,6 +146,8 @@ export interface Queue extends PushQueue, PopQueue {
   readonly peek?: ((job: string, keys: readonly string[]) => Promise<ReadonlyMap<string, PeekedHint>>) | undefined
   /** What is to be known of its server; it changes nothing. Missing where there is nothing to know. */
   readonly examine?: (() => Promise<QueueFacts>) | undefined
+  /** Takes all hints of one job out, due or not; returns how many there were. Missing where a queue cannot do that. */
+  readonly forget?: ((job: string) => Promise<number>) | undefined
   /** Throws everything away, the mark included; returns how many hints were lost. */
   wipe(): Promise<number>
   close(): Promise<void>

@@ -50,6 +50,8 @@ export interface StateReader {
   readonly driven: boolean
   /** The columns of the table that are the job's key, in its order; null: it cannot be told. */
   readonly key: readonly string[] | null
+  /** Other tables that the query reads, `schema.table`, without regrow's own. */
+  readonly others: readonly string[]
   /** Names of the query's key columns, quoted. */
   readonly keyNames: readonly string[]
   /** The query asks for the time: a row that it does not return now, it may return later. */

@@ -68,6 +68,11 @@ export interface WithinOptions {
 export interface TransactionOptions {
   /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
   readonly unbounded?: boolean
+  /**
+   * Called when it has its connection, with what closes that at once and fails whatever waits for it. Never called where the
+   * store could not make another one.
+   */
+  readonly opened?: ((abandon: (why: Error) => void) => void) | undefined
 }
 
 /** How a process reaches its database, for `doctor`. */
@@ -86,17 +91,26 @@ export interface Together {
   readonly tookMs: number
 }
 
-/** SQLSTATE of an error, wherever a client keeps it. */
-export function sqlState(error: unknown): string | undefined {
-  const shapes = error as
-    | {
-        code?: unknown
-        cause?: { code?: unknown }
-        meta?: { driverAdapterError?: { cause?: { originalCode?: unknown } } }
-      }
-    | undefined
-  const found = [shapes?.code, shapes?.cause?.code, shapes?.meta?.driverAdapterError?.cause?.originalCode].find(
-    (code) => typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code),
-  )
-  return found as string | undefined
+/** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
+const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const
+/** A driver of Prisma calls it so; its `code` may be a word of its own. */
+const codes = ['originalCode', 'code'] as const
+
+/** Errors hold each other; deeper than this there is none that a client would make. */
+const depthMost = 6
+
+/** SQLSTATE of an error, wherever a client keeps it; undefined when the server gave none. */
+export function sqlState(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > depthMost) return undefined
+  const found = error as Readonly<Record<string, unknown>>
+  for (const name of codes) if (isSqlState(found[name])) return found[name]
+  for (const name of inner) {
+    const state = sqlState(found[name], depth + 1)
+    if (state !== undefined) return state
+  }
+  return undefined
 }
+
+/** Five characters with a digit among them: `EPIPE` is of a socket, and P1001 to P6999 are numbers of Prisma. */
+const isSqlState = (code: unknown): code is string =>
+  typeof code === 'string' && /^(?=.*\d)(?!P[1-9]\d{3}$)[0-9A-Z]{5}$/.test(code)

@@ -48,6 +48,8 @@ export interface KeyFacts {
   readonly sweep: SweepRow | null
   /** Workers that live, and those of them that have the job's handler. */
   readonly workers: { readonly live: number; readonly able: number }
+  /** Keys of the job that live workers hold: they run, or are about to. */
+  readonly running: number
   /** Another suspect of the job runs alone right now, or is about to. */
   readonly otherSuspect: boolean
   /** Claims of the silent are freed from this instant on at the earliest. */

@@ -49,6 +49,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     explainer: port('explainer', store.explainer),
     census: port('census', store.census),
     pauses: port('pauses', store.pauses),
+    forgetting: port('forgetting', store.forgetting),
     coverage: port('coverage', store.coverage),
     schedules: port('schedules', store.schedules),
     timetable: port('timetable', store.timetable),

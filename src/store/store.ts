@@ -5,8 +5,9 @@ import type { Audits } from './audits.ts'
 import type { Census } from './census.ts'
 import type { Coverage } from './coverage.ts'
 import type { Examiner } from './examiner.ts'
-import type { SqlExecutor } from './executor.ts'
+import type { SqlExecutor, TransactionOptions } from './executor.ts'
 import type { Explainer } from './explainer.ts'
+import type { Forgetting } from './forgetting.ts'
 import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
@@ -31,12 +32,13 @@ export interface Store<Tx = Transaction> {
   readonly explainer: Explainer
   readonly census: Census
   readonly pauses: Pauses
+  readonly forgetting: Forgetting
   readonly coverage: Coverage
   readonly schedules: Schedules
   readonly timetable: Timetable
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
-  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>): Promise<T>
+  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */
   identity(): Promise<string>
   /** True when the schema is older than what `migrate` would make it; throws where nothing can be written. */

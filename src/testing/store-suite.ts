@@ -6,6 +6,7 @@ import { auditsCases } from './store/audits.ts'
 import type { StoreContext } from './store/context.ts'
 import { crashesCases } from './store/crashes.ts'
 import { explainerCases } from './store/explainer.ts'
+import { forgettingCases } from './store/forgetting.ts'
 import { inspectorCases } from './store/inspector.ts'
 import { intentsCases } from './store/intents.ts'
 import { keysCases } from './store/keys.ts'
@@ -38,6 +39,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...pausesCases,
   ...inspectorCases,
   ...explainerCases,
+  ...forgettingCases,
   ...sourceCases,
   ...pageCases,
   ...keysCases,

@@ -6,6 +6,7 @@ import type { Context, ManyContext } from '../job/handler.ts'
 import { attemptOf, type Outcome } from '../job/outcome.ts'
 import type { Ready } from './batch.ts'
 import type { Transact } from './transact.ts'
+import type { TxCalls } from './tx-calls.ts'
 
 /** One call of a handler while it runs. */
 export interface RunState {
@@ -18,6 +19,8 @@ export interface RunState {
   settled: Set<number> | undefined
   /** Set when `ctx.tx` could not commit through no fault of the handler: nothing is counted, it runs again. */
   nobodys: { readonly inMs: number } | undefined
+  /** The calls of `ctx.tx`; made by the first one. */
+  txCalls: TxCalls | undefined
   controller: AbortController | undefined
   aborted: Error | undefined
 }
@@ -25,6 +28,7 @@ export interface RunState {
 export function abort(state: RunState, reason: Error): void {
   state.aborted ??= reason
   state.controller?.abort(state.aborted)
+  state.txCalls?.abort(state.aborted)
 }
 
 export const contextOfOne = (transact: Transact, state: RunState): Context<never> => new OneContext(transact, state)

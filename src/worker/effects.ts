@@ -17,6 +17,8 @@ export interface Effect {
   readonly entry: Ready
   readonly statement: Statement
   readonly row: SettleRow
+  /** False: its run called ctx.tx a second time meanwhile, and fails. */
+  readonly maySend: () => boolean
   /** In a transaction of its own, with errors that are its own. */
   readonly alone: () => Promise<Rows>
 }
@@ -79,11 +81,11 @@ class Line {
     return true
   }
 
-  /** Null for each: they have to go by themselves. */
-  async #together(effects: readonly Effect[]): Promise<readonly (Rows | null)[]> {
+  /** Null for one that has to go by itself. */
+  async #together(given: readonly Effect[]): Promise<readonly (Rows | null)[]> {
     const { claims } = this.#ports
-    const each = effects.map(() => null)
-    if (effects.length === 1 || this.#areAlone(effects.length)) return each
+    const effects = given.filter(({ maySend }) => maySend())
+    if (effects.length <= 1 || this.#areAlone(effects.length)) return given.map(() => null)
     // M30: in key order, so that those who write rows of their own keys cannot deadlock.
     const sorted = effects.toSorted((a, b) => (a.entry.key < b.entry.key ? -1 : 1))
     try {
@@ -94,11 +96,11 @@ class Line {
       )
       this.#took(tookMs / effects.length)
       const of = new Map(sorted.map((effect, i) => [effect, answers[i] as Rows]))
-      return effects.map((effect) => of.get(effect) as Rows)
+      return given.map((effect) => of.get(effect) ?? null)
     } catch {
       // One of them is the cause, or lost its claim, or met a lock; or the store is away. Alone, each is told its own.
       this.#breakUp()
-      return each
+      return given.map(() => null)
     }
   }
 

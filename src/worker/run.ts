@@ -39,6 +39,7 @@ class Call implements RunState, Watched {
   marks: RunState['marks']
   settled: RunState['settled']
   nobodys: RunState['nobodys']
+  txCalls: RunState['txCalls']
   controller: RunState['controller']
   aborted: RunState['aborted']
   timedOut: Watched['timedOut']
@@ -86,12 +87,12 @@ class Call implements RunState, Watched {
   }
 
   #call(values: readonly unknown[]): void {
-    const outcome = this.#begun(values)
-    if (outcome) this.#over(outcome)
+    const end = this.#begun(values)
+    if (end) this.#returned(end)
   }
 
   /** How it ended for the keys that the handler did not mark itself; null: it still runs. */
-  #begun(values: readonly unknown[]): Outcome | null {
+  #begun(values: readonly unknown[]): End | null {
     if (values.length === 0) return succeeded
     // Asked again right before the start: a neighbour may have kept the event loop busy for a lease. Nothing is counted.
     if (!this.#ports.sure()) return { kind: 'again', inMs: 0 }
@@ -106,12 +107,12 @@ class Call implements RunState, Watched {
       const answer = this.#handler.run(value as never, ctx as never)
       if (!isThenable(answer)) return succeeded
       Promise.resolve(answer).then(
-        () => this.#over(succeeded),
-        (error) => this.#over(this.#thrown(error)),
+        () => this.#returned(succeeded),
+        (error) => this.#returned({ kind: 'thrown', error }),
       )
       return null
     } catch (error) {
-      return this.#thrown(error)
+      return { kind: 'thrown', error }
     }
   }
 
@@ -123,6 +124,19 @@ class Call implements RunState, Watched {
     // Nor when another worker has one of the keys now, or the store went away: the rest runs again.
     if (this.nobodys) return { kind: 'again', inMs: this.nobodys.inMs }
     return { kind: 'failure', error }
+  }
+
+  /** The handler has ended. What it began with `ctx.tx` and did not wait for has not: the run ends with that. */
+  #returned(end: End): void {
+    const rest = this.txCalls?.rest()
+    if (rest) void rest.then(() => this.#returned(end))
+    else this.#over(this.#judged(end))
+  }
+
+  #judged(end: End): Outcome {
+    if (end.kind === 'thrown') return this.#thrown(end.error)
+    const error = end.kind === 'success' ? this.txCalls?.error : undefined
+    return error === undefined ? end : this.#thrown(error)
   }
 
   #over(outcome: Outcome): void {
@@ -153,6 +167,9 @@ function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, f
   }
   return list
 }
+
+/** How a call of the handler ended, before it is judged what that means for its keys. */
+type End = Outcome | { readonly kind: 'thrown'; readonly error: unknown }
 
 const succeeded: Outcome = { kind: 'success' }
 

@@ -3,13 +3,14 @@ import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Transaction } from '../job/handler.ts'
 import { builtStatement } from '../job/pending.ts'
-import type { SqlExecutor, Statement } from '../store/executor.ts'
+import type { SqlExecutor, Statement, TransactionOptions } from '../store/executor.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
 import type { Claims } from './claims.ts'
 import type { RunState } from './context.ts'
 import { effectsOf } from './effects.ts'
+import { type Abandon, TxCalls } from './tx-calls.ts'
 
 /** A function gets the store's own transaction, whose type only the user's code knows; anything else is read as a statement. */
 export type Transact = (state: RunState, work: unknown, options: { settle?: boolean }) => Promise<unknown>
@@ -34,39 +35,49 @@ export interface TransactPorts {
   readonly clock: Clock
   readonly ledger: Ledger
   readonly claims: Claims
-  readonly transaction: <T>(fn: (tx: SqlExecutor, own: unknown) => Promise<T>) => Promise<T>
+  readonly transaction: <T>(
+    fn: (tx: SqlExecutor, own: unknown) => Promise<T>,
+    options?: TransactionOptions,
+  ) => Promise<T>
   readonly source: (entry: Ready) => Source
 }
 
 export function transacts(ports: TransactPorts): Transact {
-  const { source } = ports
+  const { source, clock } = ports
   const gathered = effectsOf(ports)
-  return async (state, work, { settle = true }) => {
-    if (state.settled?.size)
-      throw new RegrowError(
-        'tx_twice',
-        'ctx.tx was called a second time in one run',
-        'It ends the run. Do all in one ctx.tx, or use { settle: false } for the earlier ones.',
-      )
-    if (typeof work === 'function') return inTransaction(ports, state, work as Work<unknown>, settle)
+  const transact = async (state: RunState, calls: TxCalls, work: unknown, settle: boolean) => {
+    if (typeof work === 'function') return inTransaction(ports, state, calls, work as Work<unknown>, settle)
     const statement = statementOf(work)
     const alone = async () => {
       const send = (tx: Transaction) => tx.query(statement.text, [...statement.values] as never)
-      return { rows: (await inTransaction(ports, state, send, settle)).rows }
+      return { rows: (await inTransaction(ports, state, calls, send, settle)).rows }
     }
     const [entry] = state.entries
     const finish = entry ? source(entry).finishes : null
     const shares = gathered && entry && settle && state.entries.length === 1 && !state.marks && finish !== 'slot'
     if (!shares) return alone()
-    const answer = await gathered({ entry, statement, row: done(entry, finish), alone })
+    const maySend = () => calls.refused === undefined
+    const answer = await gathered({ entry, statement, row: done(entry, finish), maySend, alone })
     state.settled = new Set([entry.take])
     return answer
   }
+  return (state, work, { settle = true }) => {
+    state.txCalls ??= callsOf(state, clock)
+    const calls = state.txCalls
+    return calls.begin(settle, () => transact(state, calls, work, settle))
+  }
+}
+
+function callsOf({ aborted }: RunState, clock: Clock): TxCalls {
+  const calls = new TxCalls(clock)
+  if (aborted) calls.abort(aborted)
+  return calls
 }
 
 async function inTransaction<T>(
   { ledger, claims, transaction, source }: TransactPorts,
   state: RunState,
+  calls: TxCalls,
   fn: Work<T>,
   settle: boolean,
 ): Promise<T> {
@@ -76,8 +87,12 @@ async function inTransaction<T>(
     state.nobodys = { inMs: 0 }
     return new LeaseLost()
   }
-  const value = await transaction(async (tx, own) => {
+  let closed = () => {}
+  const opened = (abandon: Abandon) => (closed = calls.opened(abandon))
+  const effects = async (tx: SqlExecutor, own: unknown) => {
+    calls.assertAlone()
     const value = await fn(own as never)
+    calls.assertAlone()
     covered = state.entries.filter(({ take }) => !state.marks?.has(take))
     // Keys that the handler marked are not settled here, but effects may be theirs: they are fenced, too. All in one
     // statement and first, so that rows are locked in key order (M30).
@@ -96,12 +111,17 @@ async function inTransaction<T>(
         : null
     if (held && held.size < covered.length) throw lost()
     return value
-  }).catch((error) => {
-    // Store errors are nobody's failure: neither a connection that broke, nor a fence that got no answer.
-    if (error instanceof RegrowError && ['store_away', 'deadline'].includes(error.code))
-      state.nobodys = { inMs: awayMs }
-    throw error
-  })
+  }
+  const value = await transaction(effects, { opened })
+    .catch((error) => {
+      // Closed because of the abort: a run that took too long has failed, and one that lost its claim or was stopped has not.
+      if (calls.abandoned) throw calls.abandoned
+      // Store errors are nobody's failure: neither a connection that broke, nor a fence that got no answer.
+      if (error instanceof RegrowError && ['store_away', 'deadline'].includes(error.code))
+        state.nobodys = { inMs: awayMs }
+      throw error
+    })
+    .finally(() => closed())
   if (settle) state.settled = new Set(covered.map(({ take }) => take))
   return value
 }

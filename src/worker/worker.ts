@@ -109,7 +109,7 @@ export class Worker {
       clock,
       ledger: store.ledger,
       claims: this.claims,
-      transaction: (fn) => store.transaction(fn),
+      transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
     })
     const sure = () => this.sure()

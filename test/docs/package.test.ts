@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { findNode } from '../../scripts/services/index.mjs'
@@ -46,8 +46,32 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('the tarball', () => {
   test('holds the build, the manifest and the texts, nothing else', () => {
-    const known = /^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
+    const known =
+      /^(dist\/.*\.(js|d\.ts)|package\.json|[A-Z]+\.md|LICENSE|docs\/.*\.md|examples\/.*\.(md|ts)|bench\/RESULTS\.md|bench\/.*\.svg)$/
     expect(packed.files.map((file) => file.path).filter((path) => !known.test(path))).toEqual([])
+  })
+
+  test('holds every file that one of its texts links to', async () => {
+    const paths = new Set(packed.files.map((file) => file.path))
+    const texts = [...paths].filter((path) => path.endsWith('.md') && !path.startsWith('dist/'))
+    expect(texts).toEqual(expect.arrayContaining(['README.md', 'docs/getting-started.md', 'docs/decisions/README.md']))
+    const dead = await Promise.all(
+      texts.map(async (file) => {
+        const { links } = parse(file, await readFile(join(root, file), 'utf8'))
+        return links
+          .filter(({ target }) => !/^(#|[a-z]+:)/.test(target))
+          .map(({ target, line }) => ({
+            at: `${file}:${line}`,
+            path: posix.join(posix.dirname(file), target.split('#')[0] as string),
+          }))
+          .filter(
+            ({ path }) =>
+              !(paths.has(path) || (path.endsWith('/') && [...paths].some((each) => each.startsWith(path)))),
+          )
+          .map(({ at, path }) => `${at}: ${path}`)
+      }),
+    )
+    expect(dead.flat()).toEqual([])
   })
 
   test('holds every file that exports and bin name, and the command is executable', () => {
@@ -79,6 +103,29 @@ describe('in an empty project', () => {
       '--prefer-offline',
     )
   }, 180_000)
+
+  test.each([
+    ['pglite', 'store'],
+    ['postgres', 'store'],
+    ['postgres', 'redis'],
+  ])(
+    'what regrow init writes for %s and the queue in %s compiles with the settings of tsc --init',
+    async (store, queue) => {
+      const dir = join(project, `init-${store}-${queue}`)
+      await mkdir(dir)
+      const tsc = (...args: string[]) =>
+        run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), ...args], dir)
+      await tsc('--init')
+      const command = join(project, 'node_modules', 'regrow', manifest.bin.regrow as string)
+      await run(
+        process.execPath,
+        [command, 'init', '--language', 'ts', '--store', store, '--queue', queue, '--yes'],
+        dir,
+      )
+      await tsc()
+      expect(await readFile(join(dir, 'regrow', 'worker.js'), 'utf8')).toContain(`from './app.js'`)
+    },
+  )
 
   describe.each([20, 24])('on Node %i', (major) => {
     let node: string

@@ -1,4 +1,4 @@
-// The grants of docs/postgres.md are enough: a worker and a web process work as these roles, and the web process can do no more.
+// What docs/postgres.md says of tables and roles is so: each table has its row, and the grants are enough for what each role is for.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { projectTexts } from './markdown.ts'
 
 const suffix = randomUUID().slice(0, 8)
-const roles = [`shop_worker_${suffix}`, `shop_web_${suffix}`] as const
+const roles = [`shop_worker_${suffix}`, `shop_web_${suffix}`, `shop_clock_${suffix}`, `shop_monitor_${suffix}`] as const
 let database: FreshDatabase
 let owner: pg.Client
 
@@ -26,8 +26,9 @@ beforeAll(async () => {
     .flatMap(({ blocks }) => blocks)
     .filter(({ info }) => info === 'sql roles')
   expect(grants).toHaveLength(1)
-  await owner.query((grants[0]?.code ?? '').replaceAll('shop_worker', roles[0]).replaceAll('shop_web', roles[1]))
+  await owner.query((grants[0]?.code ?? '').replaceAll(/shop_(worker|web|clock|monitor)/g, `$&_${suffix}`))
   await owner.query(`grant select, update on orders to ${roles[0]}; grant insert on orders to ${roles[1]}`)
+  await owner.query(`grant select on orders to ${roles[3]}`)
 })
 afterAll(async () => {
   for (const role of roles) await owner.query(`drop owned by ${role}; drop role ${role}`)
@@ -46,8 +47,46 @@ function declare(role: string) {
     run: (id, ctx) => ctx.tx((tx) => tx.query(`update orders set state = 'shipped' where id = $1`, [id])),
   })
   const mail = app.job('mail.send', { input: z.object({ to: z.string() }), run() {} })
-  return { app, ship, mail }
+  const close = app.job('shop.close', { schedule: { every: '1h' }, run() {} })
+  return { app, ship, mail, close }
 }
+
+test('every table of the schema has a row in docs/postgres.md, and no other', async () => {
+  const { rows } = await owner.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'regrow'::regnamespace and relkind in ('r', 'p', 'v', 'm') order by 1`,
+  )
+  const page = projectTexts().find(({ file }) => file === 'docs/postgres.md')
+  const [, section = ''] = (page?.source ?? '').split(/^## Tables$/m)
+  const named = [...(section.split(/^## /m)[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
+  expect(named.sort()).toEqual(rows.map(({ name }) => name))
+})
+
+test('a role that adds schedules can do that and no more, with the grants of docs/postgres.md', async () => {
+  const { app, mail } = declare(roles[2])
+  const name = 'mail.often'
+  await app.schedules.add(name, { job: mail, input: { to: 'ada' }, every: '1h' })
+  await app.schedules.pause(name, { reason: 'too loud' })
+  await app.schedules.resume(name)
+  await app.schedules.run(name)
+  expect(await app.schedules.show(name)).toMatchObject({ name })
+  await app.schedules.end(name)
+  await expect(mail.enqueue({ to: 'ada' })).rejects.toThrow('permission denied')
+  await app.close()
+})
+
+test('a role that reads sees everything and changes nothing, with the grants of docs/postgres.md', async () => {
+  const { app, ship } = declare(roles[3])
+  await app.status()
+  await app.health()
+  await app.pauses()
+  await app.quarantine.list()
+  await app.schedules.list()
+  expect(await app.why('order.ship', 1)).toMatchObject({ reason: expect.any(String) })
+  expect((await app.doctor()).findings.filter(({ code }) => code === 'not_examined')).toEqual([])
+  expect(await ship.enqueue(1)).toMatchObject({ dropped: 1 })
+  await expect(app.pause('order.ship', { reason: 'no' })).rejects.toThrow('permission denied')
+  await app.close()
+})
 
 test('a worker and a web process work with the grants of docs/postgres.md, and the web process cannot take', async () => {
   const web = declare(roles[1])
@@ -58,16 +97,19 @@ test('a worker and a web process work with the grants of docs/postgres.md, and t
     return web.mail.enqueue({ to: 'ada' }, { tx, unique: 'ada' })
   })
   expect(report).toMatchObject({ added: 1, dropped: 0 })
+  expect(await web.mail.enqueue({ to: 'bob' }, { unique: 'bob' })).toMatchObject({ added: 1 })
   // By each way that a push may go, and often enough for plans to be kept: those look at tables that others leave out.
   for (let times = 0; times < 20; times++)
     for (const jitter of [{}, { jitter: '1s' }])
       expect(await web.ship.enqueue(1, jitter as { jitter: '1s' })).toMatchObject({ dropped: 0 })
-  let left = 2
+  let left = 3
   const done = new Promise<void>((resolve) => work.app.on('job.settled', () => --left === 0 && resolve()))
   const worker = work.app.work()
   await done
   await work.app.status()
   await work.app.sweep()
+  await work.app.pause('order.ship', { reason: 'a while' })
+  await work.app.resume('order.ship')
   await worker.stop()
   expect((await owner.query(`select state from orders`)).rows).toEqual([{ state: 'shipped' }])
   await expect(web.app.status()).rejects.toThrow('permission denied')

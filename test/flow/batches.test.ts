@@ -94,6 +94,22 @@ test('ctx.tx settles the keys that are not marked, in one commit with their effe
   ).toEqual(['1', '3'])
 })
 
+test('a second ctx.tx beside the first fails the keys that are not marked, and commits nothing', async () => {
+  const { app, ear } = world.app()
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
+  const handler = job.handleMany(async (_, ctx) => {
+    ctx.quarantine(2, 'marked')
+    const done = () => ctx.tx((tx) => tx.query(`update things set state = 'done'`))
+    await Promise.allSettled([done(), done()])
+  })
+  await world.work(app, { handlers: [handler] })
+  await add(3)
+  await job.enqueueMany([1, 2, 3])
+  await world.until(() => ear.of('job.settled').length === 3)
+  expect(states(ear.of('job.settled'))).toEqual({ 1: 'retrying', 2: 'quarantined', 3: 'retrying' })
+  expect(await world.query(`select id from things where state <> 'pending'`)).toEqual([])
+})
+
 test('a key that is not in the batch cannot be marked', async () => {
   const { app, ear } = world.app()
   const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' } })

@@ -32,14 +32,17 @@ test('init --queue redis writes an app in a namespace of its own; work, enqueue 
   expect(await redisCommand(redisUrl, 'EXISTS', `{${namespace}}:owner`)).toBe(1)
 
   const app = ['--app', 'regrow/app.mjs']
-  expect(await project.json<Status>(['status', ...app])).toMatchObject({
-    queue: { name: `redis:${namespace}`, shared: true, down: false },
-    jobs: [{ job: 'signup.welcome', hints: { due: 0, delayed: 0 } }],
-  })
+  const hints = async () => {
+    const { queue, jobs } = await project.json<Status>(['status', ...app])
+    expect(queue).toMatchObject({ name: `redis:${namespace}`, shared: true, down: false })
+    expect(jobs).toMatchObject([{ job: 'signup.welcome' }])
+    return (jobs[0]?.hints?.due ?? 0) + (jobs[0]?.hints?.delayed ?? 0)
+  }
+  // A second hint of the row may wait behind its run: the sweep of the first start finds it, too.
+  const before = await hints()
   const enqueued = await project.run('enqueue', 'signup.welcome', '7')
   expect(enqueued).toMatchObject({ code: 0, stdout: expect.stringContaining('enqueued') })
-  const { jobs } = await project.json<Status>(['status', ...app])
-  expect(jobs[0]?.hints).toEqual({ due: 1, delayed: 0 })
+  expect(await hints()).toBe(before + 1)
 
   const away = { ...project.env, REDIS_URL: 'redis://ann:hunter2@127.0.0.1:1' }
   Object.assign(project.env, away)

@@ -45,13 +45,13 @@ describe('--check', () => {
     const { code, stdout } = await on.project.run('status', '--check')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^unhealthy for 1 reason: 1 job, 0 live workers, .*\n!! thing\.make: no live worker has its handler; 12 or more wait for one\n {3}→ Start a worker/,
+      /^unhealthy for 1 reason: 1 job, 0 live workers, .*\n!! No worker is alive: 1 job stands still \(thing\.make\); 12 or more wait for one\n {3}→ Start a worker/,
     )
     const document = await on.project.json<Health & { store: string }>(['status', '--check'], 1)
     expect(document).toMatchObject({
       store: expect.stringContaining('DATABASE_URL'),
       healthy: false,
-      findings: [{ level: 'bad', code: 'no_handler', job: 'thing.make' }],
+      findings: [{ level: 'bad', code: 'no_worker', job: null }],
     })
     expect((await on.project.run('status')).code).toBe(0)
   })
@@ -97,7 +97,7 @@ describe('--watch', () => {
   test('prints a block per look where there is no terminal, and ends well on Ctrl-C', async () => {
     await abandoned('thing.make')
     const running = on.project.start('status', '--watch', '--every', '200ms')
-    await running.says('thing.make: no live worker')
+    await running.says('1 job stands still (thing.make)')
     await on.client.query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'k', 'quarantined')`)
     await running.says('1 in quarantine')
     running.child.kill('SIGINT')

@@ -137,6 +137,7 @@ describe('ctx.tx', () => {
       second = await effect(ctx, id, 'second').catch((error: unknown) => error)
     })
     expect(second).toMatchObject({ code: 'tx_twice' })
+    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: second }])
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
     expect(await effects()).toEqual(['first'])
   })
@@ -215,6 +216,109 @@ describe('ctx.tx', () => {
       { state: 'retrying', error: expect.stringContaining('division by zero') },
     ])
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
+  })
+})
+
+const insert = (id: string, what: string) => sql`insert into effects values (${id}, ${what})`
+/** Effects on top of each other: as functions, and as statements. */
+const kinds = [
+  ['a function', (ctx: Context, id: string, what: string) => effect(ctx, id, what)],
+  ['a statement', (ctx: Context, id: string, what: string) => ctx.tx(insert(id, what))],
+] as const
+
+describe.each(kinds)('ctx.tx of %s without its `await`', (_, write) => {
+  test('is waited for, and its outcome is that of the run', async () => {
+    const { ear } = await runOnce(async (id, ctx) => {
+      void write(ctx, id, 'not awaited')
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(await effects()).toEqual(['not awaited'])
+    expect(await world.query(`select * from regrow.ledger`)).toEqual([])
+  })
+
+  test('is waited for when the handler is no async function', async () => {
+    const { ear } = await runOnce((id, ctx) => {
+      void write(ctx, id, 'of one that returned')
+      return undefined as never
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    expect(await effects()).toEqual(['of one that returned'])
+  })
+
+  test('is waited for when the handler throws, and the run is the success that it made', async () => {
+    const late = new Error('and then it threw')
+    const { ear } = await runOnce(async (id, ctx) => {
+      void write(ctx, id, 'of one that threw')
+      throw late
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: late }])
+    expect(await effects()).toEqual(['of one that threw'])
+  })
+
+  test.each([0, 1_000])('fails the run when it fails, and the handler returns %i ms later', async (wait) => {
+    const { ear } = await runOnce(async (_, ctx) => {
+      void write(ctx, null as never, 'refused')
+      if (wait > 0) await world.clock.sleep(wait)
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('not-null') }])
+    expect(await effects()).toEqual([])
+  })
+
+  test('beside another one: neither commits, and the run fails, whatever the handler makes of it', async () => {
+    const { ear } = await runOnce((id, ctx) =>
+      Promise.allSettled([write(ctx, id, 'one'), write(ctx, id, 'two')]).then((results) => {
+        expect(results).toMatchObject([{ reason: { code: 'tx_twice' } }, { reason: { code: 'tx_twice' } }])
+      }),
+    )
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('under way') }])
+    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(await effects()).toEqual([])
+    expect(await world.query(`select failures from regrow.ledger`)).toEqual([{ failures: 1 }])
+  })
+
+  test('beside one that goes on: that one is rolled back', async () => {
+    const { ear } = await runOnce(async (id, ctx) => {
+      const first = ctx.tx(async (tx) => {
+        await tx.query(`insert into effects values ($1, 'first')`, [id])
+        await expect(write(ctx, id, 'inside')).rejects.toMatchObject({ code: 'tx_twice' })
+      })
+      await first.catch(() => {})
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('under way') }])
+    expect(await effects()).toEqual([])
+  })
+
+  test('after the run has ended is refused, and writes nothing', async () => {
+    let kept: Context | undefined
+    const { ear } = await runOnce(async (id, ctx) => {
+      await finish(ctx, id)
+      kept = ctx
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
+    await expect(write(kept as Context, 'a', 'late')).rejects.toMatchObject({ code: 'run_over' })
+    expect(await effects()).toEqual([])
+  })
+})
+
+describe('ctx.tx with { settle: false } and without its `await`', () => {
+  test('is waited for, also beside another one', async () => {
+    const { ear } = await runOnce(async (id, ctx) => {
+      void effect(ctx, id, 'one', { settle: false })
+      void effect(ctx, id, 'two', { settle: false })
+    })
+    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(await effects()).toEqual(['one', 'two'])
+  })
+
+  test('under way when the last one is called: that one is refused, and the run fails', async () => {
+    const { ear } = await runOnce(async (id, ctx) => {
+      void effect(ctx, id, 'one', { settle: false })
+      await finish(ctx, id)
+    })
+    expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('under way') }])
+    expect(await effects()).toEqual([])
   })
 })
 

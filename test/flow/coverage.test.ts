@@ -1,8 +1,9 @@
 // The coverage contract on real Postgres: states and rows that no job would find are found, whatever the column is made of.
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/backends/postgres/index.ts'
 import { type App, type CoverageReport, type Covers, regrow, sql } from '../../src/index.ts'
+import { expectCoverage } from '../../src/testing/expect-coverage.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase
@@ -55,6 +56,66 @@ async function enumTable(values = ['pending', 'creating', 'ready', 'failed']) {
     create table app.databases (id int primary key, state app.state not null default 'pending', attempts int default 0,
       deleted_at timestamptz, next_run_at timestamptz)`)
 }
+
+describe('rows that wait for another row', () => {
+  beforeEach(async () => {
+    await enumTable(['pending', 'ready', 'failed'])
+    await pool.query(`
+      create type app.branch_state as enum ('attaching', 'pending', 'ready');
+      create table app.branches (id int primary key, database_id int not null, state app.branch_state not null, tries int not null default 0);
+      insert into app.databases (id, state) values (1, 'pending'), (2, 'ready');
+      insert into app.branches values (10, 1, 'pending'), (20, 2, 'pending'), (30, 1, 'attaching')`)
+  })
+  const create = { pending: sql`select id from app.databases where state = 'pending'`, covers: databases }
+  const branch = (waits?: Covers['waits']): Covers => ({
+    ...{ table: 'app.branches', column: 'state', terminal: ['ready'] },
+    ...(waits && { waits }),
+  })
+  const joined = sql`select b.id from app.branches b join app.databases d on d.id = b.database_id
+    where b.state = 'pending' and d.state = 'ready'`
+
+  test('are told apart from rows and states that no job will ever find', async () => {
+    const app = jobs({ 'database.create': create, 'branch.create': { pending: joined, covers: branch() } })
+    expect(told(await app.coverage())).toEqual([
+      `bad state_unclaimed: app.branches.state: 'attaching' is neither terminal nor claimed by any job; 1 row (30)`,
+      `warn rows_waiting: app.branches.state: 'pending': no pending query returns 1 row (10) now; branch.create also asks app.databases, and may return them when a row there changes (database.create works on that)`,
+    ])
+    await pool.query(`insert into app.branches values (40, 2, 'pending', 9)`)
+    const alone = sql`select id from app.branches where state = 'pending' and tries < 5`
+    const own = jobs({ 'branch.create': { pending: alone, covers: branch({ attaching: 'its database is ready' }) } })
+    expect(told(await own.coverage())).toEqual([
+      `bad rows_unclaimed: app.branches.state: 'pending': no pending query returns 1 row (40)`,
+      `note state_waits: app.branches.state: 'attaching' waits for something else: its database is ready; 1 row (30)`,
+    ])
+  })
+
+  test('are a note when `waits` names their state, and expectCoverage accepts them', async () => {
+    const waits = { attaching: 'its database is ready', pending: 'its database is ready' }
+    const app = jobs({ 'database.create': create, 'branch.create': { pending: joined, covers: branch(waits) } })
+    expect(told(await expectCoverage(app))).toEqual([
+      `note state_waits: app.branches.state: 'attaching' waits for something else: its database is ready; 1 row (30)`,
+      `note state_waits: app.branches.state: 'pending' waits for something else: its database is ready; 1 row (10)`,
+    ])
+    const { findings } = await app.doctor()
+    expect(findings.filter(({ code }) => code === 'state_waits').map(({ level }) => level)).toEqual(['note', 'note'])
+    const misspelt = jobs({ 'branch.create': { pending: joined, covers: branch({ ...waits, ataching: 'x' }) } })
+    expect(told(await misspelt.coverage())).toContain(
+      `warn waits_unknown: app.branches.state cannot be 'ataching', which \`waits\` names`,
+    )
+  })
+
+  test('are told of when a job of another table asks for them by an exists', async () => {
+    const attach = sql`select d.id from app.databases d where d.state = 'ready'
+      and exists (select 1 from app.branches b where b.database_id = d.id and b.state = 'attaching')`
+    const app = jobs({
+      'database.attach': attach,
+      'branch.create': { pending: sql`select id from app.branches where state = 'pending'`, covers: branch() },
+    })
+    expect(told(await app.coverage())).toEqual([
+      `warn state_asked_elsewhere: app.branches.state: 'attaching' is claimed by no job itself; database.attach asks for such rows in a join or subquery, for the sake of rows of another table; 1 row (30)`,
+    ])
+  })
+})
 
 test('a state that was added to an enum without a job is found, with the rows that have it', async () => {
   await enumTable()

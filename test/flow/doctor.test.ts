@@ -254,10 +254,10 @@ describe('the fleet:', () => {
       insert into regrow.sweeps (job, next_at, last_success_at) values ('thing.make', now(), now())`)
     const app = thingApp()
     const report = await app.doctor()
-    expect(found(report)).toEqual(['bad pause_old', 'warn no_handler'])
+    expect(found(report)).toEqual(['bad pause_old', 'warn no_worker'])
     expect(only(report, 'pause_old').why).toContain('forgotten')
     await app.resume('thing.make')
-    expect(found(await app.doctor())).toEqual(['bad no_handler'])
+    expect(found(await app.doctor())).toEqual(['bad no_worker'])
   })
 
   test('rows of a job that nobody knows: the statements forget it', async () => {

@@ -38,7 +38,7 @@ const message = (promise: Promise<unknown>) =>
 test('passes when every state is terminal or claimed, on empty tables', async () => {
   const report = await expectCoverage(appOf())
   expect(report.findings).toEqual([])
-  expect(report.columns[0]?.values).toEqual([
+  expect(report.columns[0]?.values).toMatchObject([
     {
       value: 'pending',
       terminal: false,
@@ -70,11 +70,11 @@ test('throws one error that lists all: a state added to the enum, one of a CHECK
   })
   expect(await message(expectCoverage(app))).toBe(`Coverage: 4 things are wrong
   - databases.state: 'archiving' is neither terminal nor claimed by any job [state_unclaimed]
-    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more.
+    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more, in \`waits\` if its rows wait for something else.
   - Mails.status: 'dead' is neither terminal nor claimed by any job [state_unclaimed]
-    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more.
+    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more, in \`waits\` if its rows wait for something else.
   - Mails.paid: 'true' is neither terminal nor claimed by any job [state_unclaimed]
-    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more.
+    Let a pending query return it, or name it in \`terminal\` if nothing is to be done any more, in \`waits\` if its rows wait for something else.
   - Mails.status cannot be 'deda', which \`terminal\` names; did you mean 'dead'? [terminal_unknown]
     Write 'dead'.
   → Mend that; what is meant to be may be passed as \`ignore: [code]\`.`)

@@ -71,6 +71,37 @@ test('no more calls of a job run at a time than its limit, and another job fills
   expect(Math.max(...seen.map((each) => each.few + each.rest))).toBe(5)
 })
 
+test('slots that become free go to the jobs in turn, and fresh hints of any job go before swept ones', async () => {
+  const { app, ear } = world.app()
+  const { rest } = jobs(app, { few: 100, rest: 100 }, 10)
+  await add('few', 40)
+  await world.work(app, { concurrency: 1 })
+  await world.until(() => ear.of('job.started').length === 5)
+  await add('rest', 40)
+  await rest.enqueueMany(ids(40))
+  const before = ear.of('job.started').length
+  await world.until(() => ear.of('job.started').length === before + 20)
+  const started = ear.of('job.started').slice(before, before + 20)
+  // The sweep found `few`, the enqueues of `rest` are fresh: a tenth of the pops is left to what a sweep found.
+  expect(started.filter(({ job }) => job === 'few').length).toBeGreaterThanOrEqual(1)
+  expect(started.filter(({ job }) => job === 'few').length).toBeLessThanOrEqual(3)
+})
+
+test('of two jobs with fresh hints each gets its turn', async () => {
+  const { app, ear } = world.app()
+  const { few, rest } = jobs(app, { few: 100, rest: 100 }, 10)
+  await add('few', 40)
+  await add('rest', 40)
+  await world.work(app, { concurrency: 1 })
+  await few.enqueueMany(ids(40))
+  await rest.enqueueMany(ids(40))
+  await world.until(() => ear.of('job.started').length === 31)
+  const started = ear.of('job.started').slice(1, 31)
+  const share = started.filter(({ job }) => job === 'few').length
+  expect(share).toBeGreaterThanOrEqual(8)
+  expect(share).toBeLessThanOrEqual(22)
+})
+
 test('a job below its limit again starts its next key at once, though the others have nothing to do', async () => {
   const { app, ear } = world.app()
   const { few, most } = jobs(app, { few: 10, rest: 10 }, 1)

@@ -137,19 +137,24 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
 
   test('a second transaction and app.status() inside ctx.tx are refused; a handler that catches that goes on', async () => {
     const refused: unknown[] = []
-    const { state } = await inside(async (_, ctx) => {
-      const calls = [
-        () => ctx.tx(async () => {}),
-        () => ctx.tx(async () => {}, { settle: false }),
-        () => app.transaction(async () => {}),
-        () => app.status(),
-        () => app.quarantine.list(),
-      ]
+    const { state } = await inside(async () => {
+      const calls = [() => app.transaction(async () => {}), () => app.status(), () => app.quarantine.list()]
       for (const call of calls) refused.push(await call().catch((error: { code: string }) => error.code))
     })
-    expect(refused).toEqual(Array(5).fill('inside_tx'))
+    expect(refused).toEqual(Array(3).fill('inside_tx'))
     expect(state).toBe('done')
     expect(await query(`select id from effects`)).toEqual([{ id: 'a' }])
+  })
+
+  test('a second ctx.tx inside ctx.tx is refused, and fails the run also when that is caught', async () => {
+    const refused: unknown[] = []
+    const { state, error } = await inside(async (_, ctx) => {
+      for (const options of [{}, { settle: false }])
+        refused.push(await ctx.tx(async () => {}, options).catch((error: { code: string }) => error.code))
+    })
+    expect(refused).toEqual(['tx_twice', 'tx_twice'])
+    expect({ state, error }).toEqual({ state: 'quarantined', error: expect.stringContaining('under way') })
+    expect(await query(`select id from effects`)).toEqual([])
   })
 
   test('inside app.transaction the same holds', async () => {

@@ -201,6 +201,8 @@ describe('on Postgres', () => {
       ' end',
       'rollback',
       'abort',
+      '/* behind a comment */ commit',
+      'select 1; commit',
     ]
     const codes: unknown[] = []
     await app.transaction(async (tx) => {
@@ -209,10 +211,10 @@ describe('on Postgres', () => {
       await tx.query(`savepoint here`)
       await tx.query(`insert into effects values (1)`)
       await tx.query(`rollback to savepoint here`)
-      await tx.query(`insert into effects values (2)`)
+      await tx.query(`insert into effects values (2, 'x; commit'); /* ; commit */ select 1`)
     })
     expect(codes).toEqual(Array(words.length + 1).fill('tx_control'))
-    expect(await shown((text) => admin.query(text))).toEqual([{ id: '2', note: null }])
+    expect(await shown((text) => admin.query(text))).toEqual([{ id: '2', note: 'x; commit' }])
   })
 
   test('a transaction of Drizzle inside ctx.tx fails the run: it would commit before the fence', async () => {

@@ -94,7 +94,7 @@ test('a hand-over that is tried again is no finding while a worker lives', async
   const codes = async () => (await world.over(app.health())).findings.map(({ code, job }) => `${code} ${job}`)
   expect(await codes()).toEqual([])
   await world.over(worker.stop({ grace: 0 }))
-  expect(await codes()).toContain('no_handler regrow.slots')
+  expect(await codes()).toContain('no_worker null')
 })
 
 describe('while the input of an earlier slot is not done', () => {

@@ -74,14 +74,27 @@ function declared(queue?: QueueDriver) {
     pending: sql`select a, b from pairs where not done`,
     sweep,
   })
+  const single = app.job('single', {
+    pending: sql`select id from things where state = 'single'`,
+    sweep,
+    concurrency: 1,
+    async run() {
+      gate.begun()
+      await opened
+    },
+  })
   app.job('stall', { key: 'bigint', pending: sql`select id, version from stalls`, sweep, run() {} })
   app.job('joined', { pending: sql`select t.id from things t join owners o on o.id = t.state`, sweep })
   app.job('nested', { pending: sql`select id from things where state = (select min(id) from owners)`, sweep })
+  app.job('switched', {
+    pending: sql`select id from things where state = 'pending' and exists (select 1 from owners where id = ${'on'})`,
+    sweep,
+  })
   app.job('part', { key: 'int', pending: sql`select id from parts where at = '2020-02-02'`, sweep })
   app.job('gone', { pending: sql`select id from nowhere`, sweep })
   app.job('nightly', { schedule: { cron: '0 3 * * *' }, run() {} })
   const mail = app.job('mail', { input: z.object({ to: z.string() }), sweep })
-  return { app, thing, pair, mail, gate, begun }
+  return { app, thing, single, pair, mail, gate, begun }
 }
 
 /** A worker that beats, has the handlers of these jobs, and does nothing. */
@@ -149,6 +162,20 @@ test('not_pending: a query that is not simple enough is told as that, and never 
   ] as const)
     expect(await app.why(job, 'a')).toMatchObject({ reason: 'not_pending', sentence: expect.stringContaining(why) })
   expect((await app.why('part', 1)).sentence).toContain('it reads a partitioned table')
+})
+
+test('not_pending: a condition that does not look at the row is named, and is no contradiction', async () => {
+  await row('a')
+  const { app } = declared()
+  expect(await app.why('switched', 'a')).toMatchObject({
+    reason: 'not_pending',
+    sentence:
+      "Its row in things is there, but the pending query does not return it. What fails: exists (select … from owners where id = 'on') (which does not look at the row: it fails for all rows).",
+  })
+  await client.query(`insert into owners values ('on')`)
+  expect((await app.why('switched', 'a')).facts.pending).toMatchObject({ state: 'pending' })
+  await client.query(`update things set state = 'ready'`)
+  expect((await app.why('switched', 'a')).sentence).toContain(`What fails: state = 'pending' (state is 'ready').`)
 })
 
 test('not_pending: a composite key is taken as lists print it, as a JSON array, and as an object', async () => {
@@ -327,6 +354,26 @@ test.each(['postgres', 'redis'] as const)(
     expect(later.facts.hint).toMatchObject({ dueInMs: expect.any(Number) })
   },
 )
+
+test('slots_full: its hint waits only for a free slot of its job, though the worker has others', async () => {
+  await client.query(`insert into things (id, state) values ('a', 'single'), ('b', 'single'), ('c', 'single')`)
+  const elsewhere = declared()
+  await working(elsewhere.app)
+  await elsewhere.single.enqueue('a')
+  await elsewhere.begun
+  await elsewhere.single.enqueueMany(['b', 'c'])
+  const { app } = declared()
+  expect(await app.why('single', 'b')).toMatchObject({
+    reason: 'slots_full',
+    sentence: expect.stringContaining(
+      'it waits only for a free slot of its job: single has `concurrency` 1, so the one worker that has it runs 1 call of it at a time, and 1 key of it runs now.',
+    ),
+    facts: { running: 1, concurrency: 1 },
+  })
+  const settled = event(elsewhere.app, 'job.settled')
+  elsewhere.gate.open()
+  await settled
+})
 
 test('queue_full: the sweep left it out', async () => {
   const { url, namespace } = freshRedis('why')

@@ -77,3 +77,37 @@ test('rows whose key is too long stop no other row, and health, doctor and why n
     .poll(async () => (await app.health()).findings.map(({ code }) => code), { timeout: 20_000 })
     .not.toContain('key_unusable')
 })
+
+const timed = (app: App) =>
+  app.job('word.read', {
+    key: 'text',
+    pending: sql`select id, run_at from words where state = 'pending'`,
+    sweep: { every: '1s' },
+    run: (id, ctx) => ctx.tx((tx) => tx.query(`update words set state = 'done' where id = $1`, [id])),
+  })
+
+test('a row whose run_at is -infinity runs now and stops no other row; at infinity it never runs', async () => {
+  const { app, ear } = sweeping.app()
+  timed(app)
+  await good(200)
+  await sweeping.query(`insert into words (id, run_at) values ('k000100x', '-infinity'), ('k000101x', 'infinity')`)
+  await sweeping.work(app)
+  await expect.poll(() => done(), { timeout: 20_000 }).toBe(201)
+  const passes = ear.of('sweep.passed', { finished: true }).length
+  await ear.until(() => ear.of('sweep.passed', { finished: true }).length > passes + 1)
+  expect(await sweeping.query(`select id from words where state = 'pending'`)).toEqual([{ id: 'k000101x' }])
+  expect(ear.of('sweep.failed')).toEqual([])
+})
+
+test('a row that was enqueued while due never, or next year, is found by the sweep once it is due', async () => {
+  const { app, ear } = sweeping.app()
+  const job = timed(app)
+  await sweeping.query(
+    `insert into words (id, run_at) values ('never', 'infinity'), ('year', now() + interval '1 year')`,
+  )
+  await sweeping.work(app)
+  await job.enqueueMany(['never', 'year'])
+  await ear.until(() => ear.of('hint.refused', { why: 'later' }).length === 2)
+  await sweeping.query(`update words set run_at = now()`)
+  await expect.poll(() => done(), { timeout: 20_000 }).toBe(2)
+})

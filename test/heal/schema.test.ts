@@ -174,10 +174,10 @@ test('a migration gives way to a transaction that holds a table, and is done whe
   let migrating: Promise<unknown> | undefined
   await beside.app.transaction(async (tx) => {
     // A table that the newest migration alters.
-    await tx.query('lock table regrow.intents in access share mode')
+    await tx.query('lock table regrow.sweeps in access share mode')
     migrating = app.migrate()
     // The first try waits for the table, and everybody behind it; it is over after three seconds.
-    const waiting = `select 1 from pg_locks where not granted and relation = 'regrow.intents'::regclass`
+    const waiting = `select 1 from pg_locks where not granted and relation = 'regrow.sweeps'::regclass`
     while ((await tx.query(waiting)).rows.length === 0);
     while ((await tx.query(waiting)).rows.length > 0);
   })

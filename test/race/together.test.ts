@@ -238,3 +238,34 @@ function circular(): object {
   loop.self = loop
   return loop
 }
+
+test.each([
+  ['alone', 1],
+  ['in a shared transaction', 12],
+])('an effect %s answers by the type parsers of the user’s pool', async (_, count) => {
+  const types = {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      oid === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(oid, format as 'text'),
+  }
+  const theirs = new pg.Pool({ connectionString: database.url, max: 6, types })
+  try {
+    const found: unknown[] = []
+    const run: Run = async (id, ctx) => {
+      const { rows } = await ctx.tx(sql`
+        with made as (insert into effects values (${id}, null))
+        update things set state = 'done' where id = ${id} returning id, (id + 9007199254740992)::int8 as large, now() as at`)
+      found.push(...rows)
+    }
+    await all(count, run, postgres(theirs))
+    expect(await effects()).toEqual({ n: count, ids: count })
+    if (count > 1) expect(await commits()).toBeLessThan(count)
+    const numbers = Array.from({ length: count }, (_, i) => i + 1)
+    expect(new Set(found.map((row) => (row as { large: unknown }).large))).toEqual(
+      new Set(numbers.map((id) => 9_007_199_254_740_992n + BigInt(id))),
+    )
+    for (const row of found) expect((row as { at: unknown }).at).toBeInstanceOf(Date)
+    for (const app of apps.splice(0)) await app.close()
+  } finally {
+    await theirs.end()
+  }
+})

@@ -29,12 +29,16 @@ export type Deed =
   | 'far'
   /** Throws what the store refuses to hold. */
   | 'refused'
+  /** Returns without having waited for its ctx.tx. */
+  | 'forgets'
+  /** Calls ctx.tx twice at once in its first attempt, with half of its work in each, and catches what they throw. */
+  | 'twice'
 
 /** A text that no row of the ledger may hold, as if somebody had put a constraint on it. */
 export const refusedText = 'the store refuses this'
 
 /** Deeds after which a row is done in the end; the others end in quarantine, but for 'far', which waits. */
-export const finishing: readonly Deed[] = ['ok', 'slow', 'deaf', 'fails twice', 'again']
+export const finishing: readonly Deed[] = ['ok', 'slow', 'deaf', 'fails twice', 'again', 'forgets', 'twice']
 
 export interface Part {
   readonly name: string
@@ -77,7 +81,20 @@ export const ship: Part = {
   key: 'text',
   versioned: true,
   timeout: '2m',
-  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'crash', 'stays', 'gives up', 'far', 'refused'],
+  deeds: [
+    'ok',
+    'slow',
+    'fails twice',
+    'again',
+    'poison',
+    'crash',
+    'stays',
+    'gives up',
+    'far',
+    'refused',
+    'forgets',
+    'twice',
+  ],
   keys: [key('007', '007', true), key('ключ "1"', 'ключ "1"', true), ...numbered('o', 12)],
   sql: { text: `select id, row ->> 'generation' as version from orders where row ->> 'state' = 'pending'`, values: [] },
 }
@@ -103,7 +120,7 @@ export const mail: Part = {
   key: 'uuid',
   input: true,
   timeout: '2m',
-  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'gives up', 'far', 'refused'],
+  deeds: ['ok', 'slow', 'fails twice', 'again', 'poison', 'gives up', 'far', 'refused', 'forgets'],
   keys: [],
   sql: { text: '', values: [] },
 }
@@ -160,7 +177,7 @@ export const modelQueries: ReadonlyMap<string, ModelQuery> = new Map(
         table,
         pending: (row: AppRow) => row.state === 'pending',
         ...(versioned ? { version: (row: AppRow) => String(row.generation) } : {}),
-        ...(timed ? { runAtMs: (row: AppRow) => row.runAtMs as number | null } : {}),
+        ...(timed ? { runAtMs: ({ runAtMs }: AppRow) => (runAtMs === null ? null : Number(runAtMs)) } : {}),
       },
     ]),
 )

@@ -70,7 +70,7 @@ async function act(stage: Stage, process: SimProcess, part: Part, keys: readonly
     for (const key of keys) {
       // Read before the work, as handlers do: what is written meanwhile is not in it.
       const generation = stage.generationOf(part.name, key)
-      if (await begin(stage, process, part, key, ctx)) left.push({ key, generation })
+      if (await begin(stage, process, part, { key, generation }, ctx)) left.push({ key, generation })
     }
     if (left.length === 0) return
     if (part.transacts) await transact(stage, process, part, left, ctx)
@@ -87,12 +87,26 @@ async function transact(
   part: Part,
   left: readonly Reading[],
   ctx: Acting,
-): Promise<unknown> {
+): Promise<void> {
   const work = (tx: AppTx) => finish(stage, part, left, tx)
   const [first] = left as [Reading]
-  if ((first.key.charCodeAt(first.key.length - 1) + first.generation) % 4 === 0) return ctx.tx(work)
-  await nextMoment(process)
-  return ctx.tx({ text: 'finish', values: [work] })
+  const isStatement = !isFunction(first)
+  if (isStatement) await nextMoment(process)
+  const call = isStatement ? ctx.tx({ text: 'finish', values: [work] }) : ctx.tx(work)
+  if (stage.deedOf(part.name, first.key) !== 'forgets') await call
+}
+
+const isFunction = ({ key, generation }: Reading) => (key.charCodeAt(key.length - 1) + generation) % 4 === 0
+
+/** The effect in one transaction, the row in another: nothing of it may commit. */
+async function callTwice(stage: Stage, part: Part, reading: Reading, { tx }: Acting): Promise<void> {
+  const halves = [
+    (own: AppTx) => writeEffect(stage, part, reading, own),
+    (own: AppTx) => finish(stage, part, [reading], own, false),
+  ]
+  await Promise.allSettled(
+    halves.map((half) => (isFunction(reading) ? tx(half) : tx({ text: 'half', values: [half] }))),
+  )
 }
 
 const moments = new WeakMap<SimProcess, { readonly at: number; readonly come: Promise<void> }>()
@@ -109,7 +123,8 @@ function nextMoment(process: SimProcess): Promise<void> {
 }
 
 /** True when the key's effect is still to be written. */
-async function begin(stage: Stage, process: SimProcess, part: Part, key: string, ctx: Acting): Promise<boolean> {
+async function begin(stage: Stage, process: SimProcess, part: Part, reading: Reading, ctx: Acting): Promise<boolean> {
+  const { key } = reading
   const tries = stage.tried(part.name, key)
   switch (stage.deedOf(part.name, key)) {
     case 'crash':
@@ -149,9 +164,14 @@ async function begin(stage: Stage, process: SimProcess, part: Part, key: string,
     case 'gives up':
       ctx.quarantine(key)
       return false
+    case 'twice':
+      if (tries > 1) return true
+      await callTwice(stage, part, reading, ctx)
+      return false
     case 'stays':
     case undefined:
       return false
+    case 'forgets':
     case 'ok':
       return true
   }
@@ -167,11 +187,20 @@ interface Reading {
  * Effects and rows in one transaction. A row that was written anew meanwhile stays as it is; its state is not looked at: that
  * nobody does a generation twice is for the fence to say (S4).
  */
-async function finish(stage: Stage, part: Part, readings: readonly Reading[], tx: AppTx): Promise<void> {
+async function finish(
+  stage: Stage,
+  part: Part,
+  readings: readonly Reading[],
+  tx: AppTx,
+  withEffects = true,
+): Promise<void> {
   for (const { key, generation } of [...readings].sort((a, b) => (a.key < b.key ? -1 : 1))) {
     const row = part.input ? undefined : await tx.lock(part.table, key)
     if (!part.input && !row) continue
-    await tx.put('effects', `${part.name}|${key}|${generation}|${stage.next()}`, {})
+    if (withEffects) await writeEffect(stage, part, { key, generation }, tx)
     if (row?.generation === generation) await tx.put(part.table, key, { ...row, state: 'done' })
   }
 }
+
+const writeEffect = (stage: Stage, part: Part, { key, generation }: Reading, tx: AppTx) =>
+  tx.put('effects', `${part.name}|${key}|${generation}|${stage.next()}`, {})

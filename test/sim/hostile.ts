@@ -1,18 +1,19 @@
-// What is hostile and no outage: rows whose key cannot be a key, a queue that refuses a push for one of its hints, and a pending query
-// that a row breaks for a while. Drawn apart from the plan, so that a seed plays the same with and without them.
+// What is hostile and no outage: rows whose key cannot be a key or whose run_at is infinite, a queue that refuses a push for one of its
+// hints, and a pending query that a row breaks for a while. Drawn apart from the plan, so that a seed plays the same with and without them.
 import { RegrowError } from '../../src/base/errors.ts'
 import { isKeyLength } from '../../src/job/key.ts'
 import type { Hint } from '../../src/queue/hint.ts'
 import { badHint } from '../../src/queue/queue.ts'
-import { render, ship } from './cast.ts'
+import { bill, render, ship } from './cast.ts'
 import { type Blow, Draw } from './plan.ts'
 import { seededRandom } from './seeded-random.ts'
+import type { AppTx } from './store/app-tx.ts'
 import { sqlError } from './store/sql-error.ts'
 import type { SimWorld } from './world.ts'
 
-export type HostileKind = 'hostile row' | 'hint refused' | 'page broken'
+export type HostileKind = 'hostile row' | 'hint refused' | 'page broken' | 'infinite run_at'
 
-const kinds: readonly HostileKind[] = ['hostile row', 'hint refused', 'page broken']
+const kinds: readonly HostileKind[] = ['hostile row', 'hint refused', 'page broken', 'infinite run_at']
 const againMs = 300
 /** What the index of a queue in Postgres takes. */
 const indexBytes = 2_704
@@ -38,6 +39,9 @@ const hostileKeys = [
   `z${'z'.repeat(5_000)}`,
 ]
 
+/** A row of bills that is due at infinity: never. As text, since JSON has no infinities. */
+const never = { key: JSON.stringify(['0', 'never']), row: { state: 'pending', generation: 1, runAtMs: 'Infinity' } }
+
 export class Hostile {
   /** Hostile rows that are committed, by key. */
   readonly rows = new Set<string>()
@@ -61,6 +65,7 @@ export class Hostile {
       })
       return
     }
+    if (kind === 'infinite run_at') return pick % 3 === 0 ? this.#writeNever() : this.#makeDue()
     tally.fault('pending query broken by a row')
     this.#broken = pick % 2 === 0 ? ship.name : render.name
     kernel.after(ms, () => {
@@ -100,15 +105,40 @@ export class Hostile {
   }
 
   async #write(key: string): Promise<void> {
-    const { db, kernel, network, tally } = this.#world
+    await this.#commit((tx) => tx.put(ship.table, key, { state: 'pending', generation: 1, runAtMs: null }))
+    this.rows.add(key)
+    this.#world.tally.fault('row whose key cannot be a key')
+  }
+
+  async #writeNever(): Promise<void> {
+    await this.#commit((tx) => tx.put(bill.table, never.key, never.row))
+    this.#world.tally.fault('row whose run_at is infinity')
+  }
+
+  /** L6: a pending bill becomes due since ever, and stops no other one. */
+  async #makeDue(): Promise<void> {
+    const found = await this.#commit(async (tx) => {
+      for (const { text } of bill.keys) {
+        const row = await tx.lock(bill.table, text)
+        if (row?.state !== 'pending') continue
+        await tx.put(bill.table, text, { ...row, runAtMs: '-Infinity' })
+        return true
+      }
+      return false
+    })
+    if (found) this.#world.tally.fault('row whose run_at is -infinity')
+  }
+
+  /** Tries until it is committed. */
+  async #commit<T>(work: (tx: AppTx) => Promise<T>): Promise<T> {
+    const { db, kernel, network } = this.#world
     for (;;) {
       if (!network.servers.store.down) {
         const tx = db.begin()
         try {
-          await tx.put(ship.table, key, { state: 'pending', generation: 1, runAtMs: null })
+          const value = await work(tx)
           await tx.commit()
-          this.rows.add(key)
-          return tally.fault('row whose key cannot be a key')
+          return value
         } catch {
           db.kill(tx)
         }

@@ -275,7 +275,7 @@ export class Oracle implements StoreEar {
     const part = partOf.get(job) ?? recurringPartOf(job)
     // L9: what the store or the network does to a run is nobody's failure. A handler of many fails with its neighbours, and
     // one that writes over a connection of its own may fail by itself.
-    if (part && !part.many && part.transacts && (deed === 'ok' || deed === 'slow'))
+    if (part && !part.many && part.transacts && healthy.has(deed))
       this.check('L9', false, () => `healthy ${job} ${key} has failed: ${after.error?.slice(0, 200)}`)
     this.check(
       'S5',
@@ -356,6 +356,9 @@ export class Oracle implements StoreEar {
     return ours.map(([claim, key]) => `${claim} of ${key.replace('\u0000', ' ')}`)
   }
 }
+
+/** What never fails by itself. */
+const healthy: ReadonlySet<Deed | undefined> = new Set<Deed>(['ok', 'slow', 'forgets'])
 
 /** A run that succeeded, and left its row pending. */
 const isNoProgress = ({ error }: LedgerRow) => error?.startsWith('It ran and returned') === true

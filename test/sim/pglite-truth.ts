@@ -166,6 +166,7 @@ export class PgliteTruth implements Truth {
       inspector: port('inspector', real.inspector),
       examiner: port('examiner', real.examiner),
       explainer: port('explainer', real.explainer),
+      forgetting: port('forgetting', real.forgetting),
       census: port('census', real.census),
       pauses: port('pauses', real.pauses),
       coverage: port('coverage', real.coverage),

@@ -29,6 +29,8 @@ export const faultNames = [
   'queue too small',
   'push refused for one of its hints',
   'row whose key cannot be a key',
+  'row whose run_at is infinity',
+  'row whose run_at is -infinity',
   'pending query broken by a row',
   'table emptied',
   'tables restored',

@@ -1,6 +1,7 @@
 // regrow/pglite: the embedded store. Postgres inside this process, no server; one process at a time.
 import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { kindOfValue } from '../../base/options.ts'
 import { MemoryQueue } from '../../queue/memory.ts'
 import type { Row, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { oneConnection } from '../../store/one-connection.ts'
@@ -44,11 +45,15 @@ const opened = new WeakSet<PgliteLike>()
 export function pglite(directory?: string): StoreDriver<PgliteTransaction>
 /** A store in a PGlite of your own; `ctx.tx` hands out what its `transaction` does. */
 export function pglite<Db extends PgliteLike>(db: Db): StoreDriver<PgliteTransactionOf<Db>>
-export function pglite(given?: string | PgliteLike): StoreDriver<never> {
+export function pglite(given?: string | PgliteLike, ...more: unknown[]): StoreDriver<never> {
   return {
     kind: 'store',
     name: 'pglite',
+    mistakes: more.some((each) => each !== undefined)
+      ? ['pglite(): it takes a directory or a PGlite, and no options; to set some, pass new PGlite(directory, options)']
+      : [],
     async open({ clock }): Promise<OpenStore<never>> {
+      refuseUnusable(given)
       const own = given === undefined || typeof given === 'string'
       const unlock = typeof given === 'string' ? lockDirectory(given) : () => {}
       try {
@@ -71,6 +76,19 @@ export function pglite(given?: string | PgliteLike): StoreDriver<never> {
       }
     },
   }
+}
+
+/** Says what is wrong without repeating what was given: an address may hold a password. */
+function refuseUnusable(given: unknown): void {
+  const hint = "Pass a directory, pglite('./data'), or an instance of PGlite; without either the store is in memory."
+  if (given === undefined || typeof (given as { transaction?: unknown } | null)?.transaction === 'function') return
+  if (typeof given !== 'string' || given === '') {
+    const found = given === '' ? 'an empty text' : kindOfValue(given)
+    throw new RegrowError('no_url', `pglite() was given ${found} instead of a directory or a PGlite`, hint)
+  }
+  const scheme = /^([a-z][a-z0-9+.-]{1,20}):\/\//i.exec(given)?.[1]
+  if (scheme !== undefined && !['file', 'memory'].includes(scheme.toLowerCase()))
+    throw new RegrowError('no_url', `pglite() was given an address that begins with ${scheme}://`, hint)
 }
 
 async function start(directory: string | undefined): Promise<PgliteLike> {

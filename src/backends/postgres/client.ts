@@ -13,9 +13,20 @@ export interface PgClient {
   query(text: string, values?: unknown[]): Promise<PgAnswer>
   query(config: { name: string; text: string; values: unknown[] }): Promise<PgAnswer>
   /** What it writes to. */
-  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } }
+  readonly connection?: {
+    readonly stream?: {
+      cork?(): void
+      uncork?(): void
+      destroy?(why?: Error): void
+      readonly bytesRead?: number
+    }
+  }
+  /** False while a statement has no answer. */
+  readonly readyForQuery?: boolean
   /** The server process, as it was told at start-up. */
   readonly processID?: number | null
+  /** What turns a column's text into a value, as the pool or the client was told. */
+  getTypeParser?(oid: number, format?: never): unknown
   release?(destroy?: boolean | Error): void
   on?(event: 'error', listener: (error: Error) => void): unknown
 }

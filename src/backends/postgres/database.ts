@@ -5,10 +5,13 @@ import { limited } from '../../base/limited.ts'
 import type { ConnectionFacts, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
+import { checkedAddress } from './address.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
-import { type LoneClient, listener, listenerBeside } from './listener.ts'
-import { isDirect, type Prepared, prepared, walking } from './prepared.ts'
+import { type Connections, ConnectionWatch } from './connection-watch.ts'
+import { clientsBeside, type LoneClient, listener } from './listener.ts'
+import { type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
+import { isDirect } from './server-process.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
 
@@ -28,15 +31,15 @@ export async function openDatabase(
   if (typeof given === 'object' && given !== null) {
     // A transaction on the only connection keeps beats away: half a lease leaves time for the next one.
     const limit = { clock, ms: leaseMs / 2 }
-    return isPool(given) ? onPool(given, limit) : onClient(given, limit)
-  }
-  const url = typeof given === 'function' ? await given() : given
-  if (typeof url !== 'string' || url === '')
+    if (isPool(given)) return onPool(given, limit, leaseMs)
+    if (typeof given.query === 'function') return onClient(given, limit)
     throw new RegrowError(
       'no_url',
-      `postgres() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
-      'Set DATABASE_URL, or pass postgres://user@host/database, a function that returns it, a pg Pool or a pg Client.',
+      'postgres() was given an object that is neither a Pool nor a Client of pg',
+      'Pass an address, postgres(url), or new pg.Pool({ … }).',
     )
+  }
+  const url = checkedAddress(typeof given === 'function' ? await given() : given)
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })
@@ -46,8 +49,7 @@ export async function openDatabase(
       max: connections,
       // Several statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
       ...(pipeline ? { pipeline } : {}),
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
+      ...reachable,
       ...(timeoutMs ? { query_timeout: timeoutMs } : {}),
     }) as unknown as PgPool
   // S16: every statement of our own ends; a user's statement in ctx.tx may take as long as it likes.
@@ -59,20 +61,14 @@ export async function openDatabase(
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
-  const checks = prepared(pools.checks)
+  const make = () => new pg.default.Client({ connectionString: url, ...reachable }) as unknown as LoneClient
+  const watch = new ConnectionWatch({ clock, leaseMs, make })
+  const checks = prepared(watch.over(pools.checks))
   return {
-    ...statements(prepared(pools.own, walking), { checks, pages: pools.pages }, theirsMax),
-    queue: prepared(pools.queue),
-    listen: listener(
-      clock,
-      () =>
-        new pg.default.Client({
-          connectionString: url,
-          keepAlive: true,
-          connectionTimeoutMillis: 10_000,
-        }) as unknown as LoneClient,
-    ),
-    ...bounded(pools.handlers, max, { named: true }),
+    ...statements(prepared(watch.over(pools.own), walking), { checks, pages: watch.over(pools.pages) }, theirsMax),
+    queue: prepared(watch.over(pools.queue)),
+    listen: listener(clock, make),
+    ...bounded(watch.over(pools.handlers), max, { named: true, watch }),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
@@ -83,6 +79,9 @@ export async function openDatabase(
  * beside it, so that the next job's page does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
  */
 const theirsMax = { checks: 4, pages: 16 }
+
+/** How connections of ours are made. Probes of the network find one that is gone while it waits, also behind a pooler. */
+const reachable = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
 
 /** A beat and two settles, and the queue. */
 const ownMax = { own: 3, queue: 3 }
@@ -98,23 +97,26 @@ const halves = (most: number) => {
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
 /** A pool of the user's: transactions leave one connection of it to beat and settle. */
-function onPool(pool: PgPool, limit: Limit): OpenDatabase {
-  quieten(pool)
+function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
+  quieten(given)
   const close = async () => {}
-  const size = pool.options?.max ?? 10
-  const queue = executor(pool)
+  const size = given.options?.max ?? 10
+  const make = clientsBeside(given)
+  const watch = new ConnectionWatch({ clock: limit.clock, leaseMs, make })
+  const pool = watch.over(given)
+  const queue: SqlExecutor = pool
   if (size > 1)
     return {
       ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
       queue,
-      listen: listenerBeside(limit.clock, pool),
-      ...bounded(pool, size - 1),
+      listen: make && listener(limit.clock, make),
+      ...bounded(pool, size - 1, { watch }, given),
       connections: connectionFacts('pool', size, pool),
       close,
     }
-  const db = oneConnection(pool, {
+  const db = oneConnection(given, {
     ...statements(queue, { checks: queue, pages: pool }, halves(1)),
-    transaction: timed(pool, limit),
+    transaction: timed(pool, limit, watch),
   })
   return { ...db, queue: db, listen: null, connections: connectionFacts('pool', size, pool), close }
 }
@@ -152,34 +154,37 @@ const connectionFacts =
     }
   }
 
-/** At most `most` transactions at a time; the others wait in line. */
+/** At most `most` transactions at a time; the others wait in line. `of`: what several apps may have been given. */
 function bounded(
-  pool: PgPool,
+  pool: Connections,
   most: number,
   terms: TransactionTerms = {},
+  of: object = pool,
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
-  if (most <= 1) return { transaction: oneTransaction(pool, (fn) => transaction(pool, fn, terms)) }
+  const begin: SqlDatabase<PgClient>['transaction'] = (fn, { opened } = {}) =>
+    transaction(pool, fn, { ...terms, opened })
+  if (most <= 1) return { transaction: oneTransaction(of, begin) }
   const gate = limited(most)
   return {
-    transaction: (fn) => gate(() => transaction(pool, fn, terms)),
+    transaction: (fn, options) => gate(() => begin(fn, options)),
     together: (statements, last) => gate(() => together(pool, statements, last, terms)),
   }
 }
 
 /** Transactions that end after the limit. */
 const timed =
-  (pool: Pick<PgPool, 'connect'>, limit: Limit): SqlDatabase<PgClient>['transaction'] =>
-  (fn, { unbounded = false } = {}) =>
-    transaction(pool, fn, unbounded ? {} : { limit })
+  (pool: Pick<PgPool, 'connect'>, limit: Limit, watch?: ConnectionWatch): SqlDatabase<PgClient>['transaction'] =>
+  (fn, { unbounded = false, opened } = {}) =>
+    transaction(pool, fn, unbounded ? {} : { limit, watch, opened })
 
-type Connections = Pick<PgPool, 'query' | 'connect'>
-
-const executor = (pool: Connections): SqlExecutor => ({ query: (text, params = []) => pool.query(text, [...params]) })
+const executor = (pool: Pick<PgPool, 'query'>): SqlExecutor => ({
+  query: (text, params = []) => pool.query(text, [...params]),
+})
 
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
   own: SqlExecutor,
-  theirs: { readonly checks: SqlExecutor | Prepared; readonly pages: Connections },
+  theirs: { readonly checks: SqlExecutor | Prepared; readonly pages: Pick<PgPool, 'connect'> },
   most: { readonly checks: number; readonly pages: number },
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryThenTheirs' | 'queryWithin'> {
   const [checks, pages] = [limited(most.checks), limited(most.pages)]

@@ -1,5 +1,6 @@
 // regrow/postgres: the store on Postgres 14 or newer through `pg`, and the queue that goes with it.
-import type { QueueBounds } from '../../queue/hint.ts'
+import { isOptions, kindOfValue, unknownOptions } from '../../base/options.ts'
+import { boundMistakes, type QueueBounds } from '../../queue/hint.ts'
 import { sqlStore } from '../../store/sql/store.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
 import type {
@@ -45,6 +46,7 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
   return {
     kind: 'store',
     name: 'postgres',
+    mistakes: mistakesOf(options),
     async open(surroundings) {
       const db = await openDatabase(given, options, surroundings)
       return {
@@ -60,4 +62,17 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
       }
     },
   }
+}
+
+function mistakesOf(options: Options): string[] {
+  if (!isOptions(options))
+    return [`postgres(): the options are ${kindOfValue(options)}; expected an object such as { max: 10 }`]
+  const { max = 1 } = options
+  return [
+    ...unknownOptions(options, ['max', 'maxHints', 'maxDelayed'], 'postgres()'),
+    ...(Number.isInteger(max) && max >= 1
+      ? []
+      : [`postgres(): \`max\` is ${String(max)}; expected a whole number from 1`]),
+    ...boundMistakes(options, 'postgres()'),
+  ]
 }

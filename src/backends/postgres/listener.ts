@@ -4,13 +4,13 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import type { Row } from '../../store/executor.ts'
 import type { PgPool } from './client.ts'
-import { isDirect } from './prepared.ts'
 import { channel, type Listen } from './queue/bell.ts'
+import { isDirect } from './server-process.ts'
 
 /** What is needed of a client of `pg` that is in no pool. */
 export interface LoneClient {
   connect(): Promise<unknown>
-  query(text: string): Promise<{ rows: Row[] }>
+  query(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
   end(): Promise<void>
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
   on(event: 'error' | 'end', listener: () => void): unknown
@@ -52,10 +52,10 @@ export function listener(clock: Clock, make: () => LoneClient): Listen {
   }
 }
 
-/** Clients such as those of the user's pool, outside of it; null when it does not tell how it makes them. */
-export function listenerBeside(clock: Clock, pool: PgPool): Listen | null {
+/** Makes clients such as those of the user's pool, outside of it; null when it does not tell how it makes them. */
+export function clientsBeside(pool: PgPool): (() => LoneClient) | null {
   const { Client, options } = pool as { Client?: unknown; options?: unknown }
   if (typeof Client !== 'function') return null
   const Made = Client as new (options: unknown) => LoneClient
-  return listener(clock, () => new Made(options))
+  return () => new Made(options)
 }

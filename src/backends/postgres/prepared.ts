@@ -3,8 +3,9 @@
 // somebody else's session.
 import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../job/pending.ts'
-import { type InARow, type Row, type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type InARow, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
+import { isDirect } from './server-process.ts'
 
 /**
  * Plans are kept, so they must be right for a table that is empty now and large in a minute: by index, and not compiled.
@@ -150,24 +151,6 @@ async function isReady(client: PgClient, planning: string): Promise<boolean> {
   if (!(await isDirect(client))) return false
   await client.query(planning)
   return true
-}
-
-/** False behind a pooler: it answers the start-up with a process number of its own. */
-export async function isDirect(client: {
-  query(text: string): Promise<{ rows: Row[] }>
-  readonly processID?: number | null
-}): Promise<boolean> {
-  const { rows } = await client.query('select pg_backend_pid() as pid')
-  return client.processID !== undefined && Number(rows[0]?.pid) === client.processID
-}
-
-const straight = new WeakMap<PgClient, boolean>()
-
-/** `isDirect`, asked once per connection. */
-export async function isStraight(client: PgClient): Promise<boolean> {
-  const known = straight.get(client) ?? (await isDirect(client))
-  straight.set(client, known)
-  return known
 }
 
 const names = new Map<string, string>()

@@ -5,7 +5,8 @@ import type { SqlQuery } from '../../job/pending.ts'
 import { type Row, type Statement, sqlState, type Together } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import { type Before, commitsWithLast, lastStatement, type PgConnection, type PgHearer } from './last-statement.ts'
-import { isStraight, isUnprepared, nameOf } from './prepared.ts'
+import { isUnprepared, nameOf } from './prepared.ts'
+import { isDirect } from './server-process.ts'
 import { assertNotControl, away, rolledBack, type TransactionTerms, transaction } from './transaction.ts'
 
 /** Nobody's effect waits longer for another one's: a unit in which a statement meets a lock, or is slow, is given up. */
@@ -19,7 +20,7 @@ export async function together(
   pool: Pick<PgPool, 'connect'>,
   statements: readonly Statement[],
   last: SqlQuery,
-  { named = false }: Pick<TransactionTerms, 'named'> = {},
+  { named = false, watch }: Pick<TransactionTerms, 'named' | 'watch'> = {},
 ): Promise<Together> {
   for (const { text } of statements) assertNotControl(text)
   const client = await pool.connect().catch((error) => {
@@ -30,13 +31,14 @@ export async function together(
   if (!Query || !commitsWithLast(client)) return oneByOne(client, statements, last)
   let broken = false
   let name: string | undefined
+  watch?.expect(client)
   try {
     // Every value is read before anything is sent: one that cannot be is an error, and not half a unit.
-    const units = statements.map(({ text, values }) => unitOf(Query, text, values))
-    name = named && (await isStraight(client)) ? nameOf(last.text) : undefined
-    const watch = new Watch()
-    await lastStatement(client, last.text, last.values, name, before(units, watch))
-    return { answers: units.map(({ query }) => ({ rows: query._result.rows })), tookMs: watch.tookMs }
+    const units = statements.map(({ text, values }) => unitOf(client, Query, text, values))
+    name = named && (await isDirect(client)) ? nameOf(last.text) : undefined
+    const stopwatch = new Watch()
+    await lastStatement(client, last.text, last.values, name, before(units, stopwatch))
+    return { answers: units.map(({ query }) => ({ rows: query._result.rows })), tookMs: stopwatch.tookMs }
   } catch (error) {
     const forgotten = name !== undefined && isUnprepared(error)
     // F46, and a session that somebody emptied, as in a transaction of its own.
@@ -73,9 +75,11 @@ interface Unit {
   readonly query: PgQuery
 }
 
-function unitOf(Query: QueryClass, text: string, values: readonly unknown[]): Unit {
+/** `types`: the client's parsers, which are those of its pool. A query that is not sent by the client has none, and would use pg's own. */
+function unitOf(client: PgClient, Query: QueryClass, text: string, values: readonly unknown[]): Unit {
   let wrong: unknown
-  const query = new Query({ text, values: [...values] }, undefined, (error) => (wrong = error))
+  const types = client.getTypeParser ? { types: client } : {}
+  const query = new Query({ text, values: [...values], ...types }, undefined, (error) => (wrong = error))
   let read: readonly unknown[] = []
   const ignored = { parse() {}, describe() {}, execute() {}, sync() {}, close() {} }
   query.prepare({

@@ -3,11 +3,14 @@
 import type { Clock } from '../../base/clock.ts'
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type SqlExecutor, sqlState, type TransactionOptions } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
+import type { ConnectionWatch } from './connection-watch.ts'
 import { firstStatement } from './first-statement.ts'
 import { commitsWithLast, lastStatement } from './last-statement.ts'
-import { isStraight, isUnprepared, nameOf } from './prepared.ts'
+import { isUnprepared, nameOf } from './prepared.ts'
+import { isDirect } from './server-process.ts'
+import { transactionControlIn } from './transaction-control.ts'
 
 /** How long a transaction may hold the only connection. */
 export interface Limit {
@@ -21,19 +24,24 @@ export interface TransactionTerms {
   readonly limit?: Limit | undefined
   /** The connections are ours: statements of regrow's own may have names there, where no pooler stands between. */
   readonly named?: boolean
+  /** Where there are other connections: closes this one when it leads nowhere. */
+  readonly watch?: ConnectionWatch | undefined
+  readonly opened?: TransactionOptions['opened']
 }
 
 /** Runs `fn` in a transaction on a client of the pool; it gets an executor and the client itself. */
 export async function transaction<T>(
   pool: Pick<PgPool, 'connect'>,
   fn: (tx: SqlExecutor, own: PgClient) => Promise<T>,
-  { limit, named = false }: TransactionTerms = {},
+  { limit, named = false, watch, opened }: TransactionTerms = {},
 ): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw away(error)
   })
   quieten(client)
   const loan = lend(client, limit)
+  let over = false
+  if (watch) opened?.((why) => over || watch.close(client, why))
   let broken = false
   let forgotten = false
   let committed = false
@@ -41,7 +49,7 @@ export async function transaction<T>(
   const last: SqlExecutor['query'] = async (text, params = []) => {
     await loan.begin()
     loan.end()
-    const name = named && (await isStraight(client)) ? nameOf(text) : undefined
+    const name = named && (await isDirect(client)) ? nameOf(text) : undefined
     const answer = await lastStatement(client, text, params, name).catch((error) => {
       forgotten = name !== undefined && isUnprepared(error)
       throw error
@@ -59,14 +67,19 @@ export async function transaction<T>(
     return value
   } catch (error) {
     const why = loan.end(error)
+    // S16: a statement of ours that had no answer in time; a rollback behind it would have none either.
+    if (isLate(error)) watch?.close(client, error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
     // So is one whose session somebody emptied (DISCARD ALL): it may have forgotten more than our statements.
     broken = sqlState(error) === '25006' || forgotten || (loan.begun && !(await rolledBack(client, limit)))
     throw broken && !(why instanceof RegrowError) ? away(why) : why
   } finally {
+    over = true
     client.release?.(broken)
   }
 }
+
+const isLate = (error: unknown): error is RegrowError => error instanceof RegrowError && error.code === 'deadline'
 
 interface Loan {
   /** The client as the user gets it: itself in all but that its statements end with the loan, and that it is not theirs to give back. */
@@ -100,7 +113,8 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())
-    if (endsTransaction.test(textOf(args[0]))) return Promise.reject(notYours(textOf(args[0])))
+    const control = transactionControlIn(textOf(args[0]))
+    if (control !== undefined) return Promise.reject(notYours(control))
     if (!limit || !isAwaited(args)) return send(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
@@ -160,10 +174,6 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
   }
 }
 
-/** Statements that begin or end a transaction; `rollback to` a savepoint does not. */
-const endsTransaction =
-  /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i
-
 const textOf = (statement: unknown): string =>
   typeof statement === 'string' ? statement : String((statement as { text?: unknown } | null)?.text ?? '')
 
@@ -176,7 +186,8 @@ const isAwaited = (args: readonly unknown[]) =>
 
 /** Throws for a statement that would begin or end the transaction that it is meant for. */
 export function assertNotControl(text: string): void {
-  if (endsTransaction.test(text)) throw notYours(text)
+  const control = transactionControlIn(text)
+  if (control !== undefined) throw notYours(control)
 }
 
 /** True when the connection can be used again. Behind a limit a server that does not answer is not waited for. */

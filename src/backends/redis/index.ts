@@ -1,8 +1,8 @@
 // regrow/redis: hints in Redis 6.2 or newer, or Valkey; through `@redis/client`, `ioredis` or `iovalkey`.
 import { withDeadline } from '../../base/deadline.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { unknownOptions } from '../../base/options.ts'
-import type { QueueBounds } from '../../queue/hint.ts'
+import { isOptions, kindOfValue, unknownOptions } from '../../base/options.ts'
+import { boundMistakes, type QueueBounds } from '../../queue/hint.ts'
 import type { QueueDriver } from '../driver.ts'
 import type { RedisGiven } from './client.ts'
 import { RedisQueue } from './redis-queue.ts'
@@ -37,8 +37,13 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
   return {
     kind: 'queue',
     name: 'redis',
+    mistakes: mistakesOf(options),
     async open({ clock, identity }) {
-      const { namespace = 'regrow', spread = 1, ...bounds } = checked(options)
+      // For whoever opens it without an app, which would have said so before.
+      const mistakes = mistakesOf(options)
+      if (mistakes.length > 0)
+        throw new RegrowError('bad_options', mistakes.join('\n'), 'Correct the options of redis().')
+      const { namespace = 'regrow', spread = 1, ...bounds } = options
       const dial = await dialOf(given)
       const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity() })
       try {
@@ -54,16 +59,14 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
   }
 }
 
-function checked(options: RedisOptions): RedisOptions {
+function mistakesOf(options: RedisOptions): string[] {
+  if (!isOptions(options))
+    return [`redis(): the options are ${kindOfValue(options)}; expected an object such as { namespace: 'shop' }`]
   const mistakes = unknownOptions(options, ['namespace', 'spread', 'maxHints', 'maxDelayed'], 'redis()')
-  const { namespace = 'regrow', spread = 1, maxHints = 1, maxDelayed = 1 } = options
+  const { namespace = 'regrow', spread = 1 } = options
   if (typeof namespace !== 'string' || !/^[A-Za-z0-9_.:-]{1,64}$/.test(namespace))
     mistakes.push('redis(): `namespace` has to be 1 to 64 letters, digits and "_", ".", ":" or "-"')
   if (!Number.isInteger(spread) || spread < 1 || spread > 1_024)
     mistakes.push(`redis(): \`spread\` is ${String(spread)}; expected a whole number from 1 to 1,024`)
-  for (const [name, most] of Object.entries({ maxHints, maxDelayed }))
-    if (!Number.isInteger(most) || most < 0)
-      mistakes.push(`redis(): \`${name}\` is ${String(most)}; expected a whole number`)
-  if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Correct the options of redis().')
-  return options
+  return [...mistakes, ...boundMistakes(options, 'redis()')]
 }

@@ -151,6 +151,11 @@ export class RedisQueue implements Queue {
     return examined(this.#places.slots, (slot, args) => this.#line.send(slot.mark, args))
   }
 
+  async forget(job: string): Promise<number> {
+    const { slot, keys } = this.#places.of(job)
+    return Number(await this.#run('forget', [slot.owner, slot.jobs, ...keys], [this.#owner, job]))
+  }
+
   async wipe(): Promise<number> {
     const lost = await this.#everywhere(async (slot) => {
       const names = (await this.#line.send(slot.jobs, ['SMEMBERS', slot.jobs])) as string[]

@@ -4,7 +4,16 @@ import { isUnknownScript } from './client.ts'
 import type { Line } from './line.ts'
 import { scripts } from './scripts/scripts.gen.ts'
 
-export type ScriptName = 'push' | 'pushDelayed' | 'pop' | 'count' | 'peek' | 'moveMark' | 'writeMark' | 'wipe'
+export type ScriptName =
+  | 'push'
+  | 'pushDelayed'
+  | 'pop'
+  | 'count'
+  | 'peek'
+  | 'moveMark'
+  | 'writeMark'
+  | 'forget'
+  | 'wipe'
 
 interface Script {
   readonly text: string
@@ -29,6 +38,7 @@ export function scriptsWith(clock: string = scripts.clock): Scripts {
     peek: script(scripts.peek),
     moveMark: script(scripts.moveMark),
     writeMark: script(scripts.writeMark),
+    forget: script(scripts.forget),
     wipe: script(scripts.wipe),
   }
 }

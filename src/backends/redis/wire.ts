@@ -1,5 +1,6 @@
 // Makes connections of one kind out of what the user gave: commands as arrays of text, replies as they come.
 import { messageOf, RegrowError } from '../../base/errors.ts'
+import { kindOfValue } from '../../base/options.ts'
 import type { IoRedisClient, NodeRedisClient, RedisGiven } from './client.ts'
 
 /** A connection, or those to the nodes of a cluster. It is not repaired: a broken one is ended, and another one made. */
@@ -26,7 +27,7 @@ export async function dialOf(given: RedisGiven | undefined): Promise<Dial> {
   if (typeof url !== 'string' || url === '')
     throw new RegrowError(
       'no_url',
-      `redis() was given ${url === '' ? 'an empty text' : (JSON.stringify(url) ?? 'undefined')} as its address`,
+      `redis() was given ${url === '' ? 'an empty text' : kindOfValue(url)} as its address`,
       'Set REDIS_URL, or pass redis://host:port, a function that returns it, or a client of @redis/client, ioredis or iovalkey.',
     )
   // Not the text itself: it may hold a password.

@@ -22,7 +22,7 @@ export const doctor = command({
     ['regrow doctor --app jobs.ts', ''],
     ['regrow doctor --job order.ship,order.bill', ''],
     ['regrow doctor --fix > mend.sql', 'the statements, to be read and run by you'],
-    ['regrow doctor --strict --ignore no_handler', 'in CI, where no worker runs'],
+    ['regrow doctor --strict --ignore no_worker,no_handler', 'in CI, where no worker runs'],
     ["regrow doctor --json | jq -r '.findings[] | .code'", ''],
   ],
   async run(args, cli) {

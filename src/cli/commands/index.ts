@@ -2,6 +2,7 @@
 import type { Group } from '../command.ts'
 import { doctor } from './doctor.ts'
 import { enqueue } from './enqueue.ts'
+import { forget } from './forget.ts'
 import { init } from './init.ts'
 import { migrate } from './migrate.ts'
 import { pause, resume } from './pause.ts'
@@ -26,5 +27,5 @@ export const commands: Group = {
     ['regrow doctor --app jobs.ts', 'what is wrong, or will be'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, doctor, why, pause, resume, quarantine, schedules },
+  commands: { init, migrate, work, enqueue, status, sweep, doctor, why, pause, resume, forget, quarantine, schedules },
 }

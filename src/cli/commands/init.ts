@@ -66,7 +66,7 @@ export const init = command({
       writeFileSync(join(dir, path), text)
     }
     const written = changed.map(({ path }) => path)
-    const next = nextSteps(args.dir, { store, queue, extension }, cli)
+    const next = nextSteps(args.dir, { store, queue, extension })
     cli.out.result({ dir, store, queue, written, next }, () =>
       [
         written.length > 0 ? `Wrote ${written.join(', ')}` : 'Everything is there already',
@@ -160,12 +160,9 @@ function runsTypeScript({ around }: Cli): boolean {
   return major > 23 || (major === 23 && minor >= 6) || (major === 22 && minor >= 18)
 }
 
-function nextSteps(
-  dir: string | undefined,
-  { store, queue, extension }: Omit<InitChoice, 'namespace'>,
-  cli: Cli,
-): string[] {
-  const node = extension === 'mjs' || runsTypeScript(cli) ? 'node' : 'npx jiti'
+function nextSteps(dir: string | undefined, { store, queue, extension }: Omit<InitChoice, 'namespace'>): string[] {
+  // Node does not look for app.ts where app.js is imported, and `tsc --init` allows no import of app.ts.
+  const node = extension === 'mjs' ? 'node' : 'npx jiti'
   return [
     ...(dir === undefined || dir === '.' ? [] : [`cd ${dir}`]),
     `npm install regrow${store === 'postgres' ? ' pg' : ''}${queue === 'redis' ? ' @redis/client' : ''}`,

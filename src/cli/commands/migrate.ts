@@ -2,6 +2,7 @@
 import { migrationScript } from '../../backends/postgres/index.ts'
 import { appArgs, command, storeArgs, usage } from '../command.ts'
 import { withStore } from '../open.ts'
+import { visible } from '../output.ts'
 
 export const migrate = command({
   name: 'migrate',
@@ -36,7 +37,9 @@ export const migrate = command({
       async ({ app, from: store }) => {
         const { from, to } = await app.migrate()
         cli.out.result({ store, from, to }, () =>
-          from === to ? `${store}: up to date, version ${to}` : `${store}: migrated from version ${from} to ${to}`,
+          from === to
+            ? `${visible(store)}: up to date, version ${to}`
+            : `${visible(store)}: migrated from version ${from} to ${to}`,
         )
         return 0
       },

@@ -57,14 +57,14 @@ function listText(
   if (keys.length === 0) return nothing(filtered)
   const rows = keys.map((each) => [
     each.job,
-    visible(each.key),
+    each.key,
     String(each.failures),
     String(each.crashes),
     seconds(each.since),
     brief(each.error),
   ])
   const lines = table(color, ['job', 'key', 'failures', 'crashes', 'since (UTC)', 'error'], rows)
-  return next === null ? lines : `${lines}\n\nMore: add --after ${next}`
+  return next === null ? lines : `${lines}\n\nMore: add --after ${visible(next)}`
 }
 
 const errors = command({
@@ -128,19 +128,21 @@ const show = command({
         const { color } = cli.out
         const facts = [
           ['job', found.job],
-          ['key', visible(found.key)],
-          ...(found.version === null ? [] : [['version', visible(found.version)]]),
+          ['key', found.key],
+          ...(found.version === null ? [] : [['version', found.version]]),
           ['since', found.since.toISOString()],
           ['failures', String(found.failures)],
           ['crashes', String(found.crashes)],
           ...(found.intent
             ? [
                 ['stored', found.intent.createdAt.toISOString()],
-                ['input', visible(found.intent.input)],
+                ['input', found.intent.input],
               ]
             : []),
         ]
-        const lines = facts.map(([name, value]) => `${color.dim((name as string).padEnd(8))}  ${value}`)
+        const lines = facts.map(
+          ([name, value]) => `${color.dim((name as string).padEnd(8))}  ${visible(value as string)}`,
+        )
         const error = (found.error ?? 'no error was recorded').split('\n').map(visible).join('\n')
         return `${lines.join('\n')}\n\n${error}`
       })

@@ -40,7 +40,7 @@ const list = command({
         if (schedules.length === 0)
           return 'No schedule yet: a worker that has a job with `schedule` makes it when it starts.'
         const lines = schedulesTable(schedules, cli.out.color, cli.around.screen()?.columns)
-        return next === null ? lines : `${lines}\n\nMore: add --after ${next}`
+        return next === null ? lines : `${lines}\n\nMore: add --after ${visible(next)}`
       })
       return 0
     })
@@ -87,7 +87,7 @@ const next = command({
         local: localText(at, found.tz),
       }))
       cli.out.result({ schedule: found.name, tz: found.tz, instants }, () => {
-        const head = `${found.name}: ${recurs(found)}`
+        const head = `${visible(found.name)}: ${recurs(found)}`
         if (instants.length === 0) return `${head}\nIt fires no more.`
         const rows = instants.map(({ at, local }) => [local, utcText(at)])
         return `${head}\n${table(cli.out.color, [visible(found.tz), 'UTC'], rows)}`

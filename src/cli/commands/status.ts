@@ -6,7 +6,7 @@ import { appArgs, type Cli, command, exitCodes, storeArgs, usage } from '../comm
 import { failureOf } from '../failure.ts'
 import { checkText, healthText } from '../health-text.ts'
 import { type Opened, withStore } from '../open.ts'
-import { cut, visible } from '../output.ts'
+import { cut, jsonText, printable, visible } from '../output.ts'
 import { type Screen, watchText } from '../watch-text.ts'
 
 /** It reads the ledger whole: more often is a load of its own. */
@@ -105,8 +105,9 @@ async function watch({ app, from }: Opened, cli: Cli, everyMs: number, view: Vie
 /** A terminal is drawn over; elsewhere each look is a block of its own, or one line of JSON. */
 function draw({ around, out }: Cli, document: object, text: string): void {
   const screen = around.screen()
-  if (out.json) around.write(`${JSON.stringify(document)}\n`)
-  else around.write(screen ? overdrawn(text, screen) : `${text}\n\n`)
+  const shown = printable(text, around.color)
+  if (out.json) around.write(`${jsonText(document)}\n`)
+  else around.write(screen ? overdrawn(shown, screen) : `${shown}\n\n`)
 }
 
 /**

@@ -58,7 +58,8 @@ function describe(reports: readonly SweepReport[], dryRun: boolean, stopped: boo
 }
 
 function notesOf(report: SweepReport, color: Output['color']) {
-  const { job, error, finished, stopped, paused, keys, heldBy, held, unusable } = report
+  const { error, finished, stopped, paused, keys, heldBy, held, unusable } = report
+  const job = visible(report.job)
   const sign = color.yellow('!')
   const reasons = heldBy
     ? [
@@ -76,7 +77,7 @@ function notesOf(report: SweepReport, color: Output['color']) {
         ]
       : []),
     ...(held > 0 && reasons.length > 0 ? [`  ${job}: held are ${reasons.join(', ')}`] : []),
-    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${job}": `, ''), 200)}`]),
+    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${report.job}": `, ''), 200)}`]),
     ...(stopped ? [`${sign} ${job}: stopped before the end`] : []),
     ...(error === null && !finished && !stopped
       ? [`${sign} ${job}: the queue is full; workers go on as it drains`]

@@ -33,7 +33,7 @@ export const why = command({
 
 function whyText(found: Why, app: string | undefined, color: Output['color']): string {
   const { job, key, reason, sentence, also, next, nextAt, facts } = found
-  const commands = found.commands.map(({ line, does }) => ({ line: withApp(line, app), does }))
+  const commands = found.commands.map(({ line, does }) => ({ line: visible(withApp(line, app)), does }))
   const width = Math.max(0, ...commands.map(({ line }) => line.length))
   const when = nextAt && nextAt > facts.at ? ` (${instant(nextAt)})` : ''
   return [
@@ -42,7 +42,7 @@ function whyText(found: Why, app: string | undefined, color: Output['color']): s
     ...also.map((other) => `Besides, ${other.reason}: ${visible(other.sentence)}`),
     `Next: ${visible(next)}${when}`,
     ...(commands.length > 0 ? ['', 'What to type:'] : []),
-    ...commands.map(({ line, does }) => `  ${visible(line).padEnd(width)}  ${color.dim(does)}`),
+    ...commands.map(({ line, does }) => `  ${line.padEnd(width)}  ${color.dim(does)}`),
     '',
     ...factLines(facts).map(([name, text]) => `${color.dim(name.padEnd(9))}${visible(text)}`),
   ].join('\n')
@@ -57,7 +57,7 @@ function withApp(line: string, app: string | undefined): string {
 
 /** What the answer stands on, a line each. */
 function factLines(facts: WhyFacts): [string, string][] {
-  const { at, pending, ledger, intent, hint, queue, dueHints, pause, sweep, workers } = facts
+  const { at, pending, ledger, intent, hint, queue, dueHints, pause, sweep, workers, concurrency, running } = facts
   const due = dueHints === null ? '' : `; ${dueHints} of the job are due`
   return [
     ['pending', pendingText(pending)],
@@ -81,6 +81,9 @@ function factLines(facts: WhyFacts): [string, string][] {
             : `${hint.fresh ? 'fresh' : 'swept'}, ${hint.dueInMs > 0 ? `due in ${readable(hint.dueInMs)}` : 'due'}${due}`,
     ],
     ['workers', `${workers.able} with the handler, of ${workers.live} that live`],
+    ...(concurrency === null
+      ? []
+      : [['slots', `${concurrency * workers.able} of the job; ${running} of its keys run now`] as [string, string]]),
     ['sweep', sweepText(sweep, at)],
     ...(pause ? [['pause', `since ${relative(pause.since, at)}`] as [string, string]] : []),
   ]

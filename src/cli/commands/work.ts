@@ -5,7 +5,7 @@ import { milliseconds } from '../../index.ts'
 import { appArgs, type Cli, command, exitCodes, usage, wholeNumber } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { type Opened, withApp } from '../open.ts'
-import { brief } from '../output.ts'
+import { brief, visible } from '../output.ts'
 
 /** After a second signal nobody waits longer than this for the store; nor after the first, while it was never there. */
 const hurryMs = { stopping: 5_000, opening: 2_000 }
@@ -120,7 +120,8 @@ async function announce(app: App, from: string, jobs: readonly string[], { aroun
   const { pid } = around
   out.result(
     { working: { app: from, jobs, concurrency, queue, pid } },
-    () => `working on ${jobs.join(', ')} (${from}, queue ${queue}, ${concurrency} at a time, pid ${pid})`,
+    () =>
+      `working on ${jobs.join(', ')} (${visible(from)}, queue ${visible(queue)}, ${concurrency} at a time, pid ${pid})`,
   )
 }
 

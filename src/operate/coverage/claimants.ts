@@ -20,13 +20,20 @@ export interface Claimant {
   readonly key: readonly string[] | null
 }
 
+/** A job that asks for rows of the table in a join or a subquery, and has a key of another table. */
+export interface Neighbour {
+  readonly job: Job
+  readonly reader: StateReader
+}
+
 export async function claimantsOf(
   { store, jobs }: CoveragePorts,
   { state, jobs: declared }: Declaration,
   attempts: Attempts,
-): Promise<{ claimants: Claimant[]; findings: DoctorFinding[] }> {
+): Promise<{ claimants: Claimant[]; neighbours: Neighbour[]; findings: DoctorFinding[] }> {
   const shown = shownColumn(state)
   const claimants: Claimant[] = []
+  const neighbours: Neighbour[] = []
   const findings: DoctorFinding[] = []
   for (const job of jobs) {
     const covers = declared.find((each) => each.job === job)?.covers
@@ -50,13 +57,15 @@ export async function claimantsOf(
       if (!reader.reads) findings.push(unread(job, shown))
       else if (reader.key === null) findings.push(keyless(job, shown))
       if (reader.reads) claimants.push({ job, declared: true, reader, key: reader.key })
-    } else if (reader.driven && reader.key !== null) claimants.push({ job, declared: false, reader, key: reader.key })
+    } else if (!reader.driven) continue
+    else if (reader.key === null) neighbours.push({ job, reader })
+    else claimants.push({ job, declared: false, reader, key: reader.key })
   }
-  return { claimants, findings }
+  return { claimants, neighbours, findings }
 }
 
 /** False: the query cannot live on that table, whatever is asked of the database. One that cannot even be built does not. */
-function mentions({ query }: Job, table: string): boolean {
+export function mentions({ query }: Job, table: string): boolean {
   try {
     return query?.().text.toLowerCase().includes(table.toLowerCase()) === true
   } catch {

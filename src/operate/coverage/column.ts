@@ -5,7 +5,7 @@ import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '..
 import type { Source } from '../../store/source.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
-import { type Claimant, claimantsOf } from './claimants.ts'
+import { type Claimant, claimantsOf, mentions, type Neighbour } from './claimants.ts'
 import type { CoveragePorts } from './coverage.ts'
 import type { Declaration } from './declarations.ts'
 import { type CoveredColumn, type CoveredValue, type RowSample, shownColumn } from './report.ts'
@@ -27,10 +27,11 @@ export async function examineColumn(
   const nothing = { from: 'rows', values: [], bounded: 'they could not be read' } as const
   const { from, values: listed, bounded } = await ask(nothing, () => store.values(state))
   const values = (await hasStateless(store, state, listed, ask)) ? [...listed, null] : listed
-  const { claimants, findings } = await claimantsOf(ports, declaration, attempts)
+  const { claimants, neighbours, findings } = await claimantsOf(ports, declaration, attempts)
 
   const naming = namingKey(state, claimants)
   const terminal = new Set(jobs.flatMap(({ covers }) => covers.terminal ?? []))
+  const waits = new Map(jobs.flatMap(({ covers }) => Object.entries(covers.waits)))
   const may = new Map<string | null, Claimant[]>()
   for (const value of values) {
     const possible: Claimant[] = []
@@ -54,15 +55,27 @@ export async function examineColumn(
         job: job.name,
         proof: rows ? 'rows' : tried ? 'trial' : 'unknown',
         clock: reader?.clock ?? true,
+        others: reader?.others ?? [],
       } as const)
     }
+    const asked: string[] = []
+    for (const { job, reader } of neighbours)
+      if ((await ask('never', () => store.mayClaim(state, reader, value))) === 'maybe') asked.push(job.name)
     const isTerminal = terminal.has(value)
     const unclaimed = isTerminal ? null : await ask(null, () => unclaimedRows(ports, state, possible, value, naming))
-    seen.push({ value, terminal: isTerminal, claims, unclaimed })
+    seen.push({
+      value,
+      terminal: isTerminal,
+      claims,
+      waits: value === null ? null : (waits.get(value) ?? null),
+      asked,
+      unclaimed,
+    })
   }
 
   const shared = await sharedRows(ports, state, { claimants, may, seen, trials }, attempts)
-  const strangers = [...terminal].filter((value): value is string => value !== null && !values.includes(value))
+  const isStranger = (value: string | null): value is string => value !== null && !values.includes(value)
+  const others = [...new Set(claimants.flatMap(({ reader }) => reader?.others ?? []))]
   const column = {
     table: `${state.schema}.${state.table}`,
     column: state.column,
@@ -71,10 +84,24 @@ export async function examineColumn(
     from,
     bounded,
     values: seen,
-    strangers,
+    strangers: [...terminal].filter(isStranger),
+    waitStrangers: [...waits.keys()].filter(isStranger),
+    workers: Object.fromEntries(others.map((table) => [table, workersOn(ports.jobs, table, claimants, neighbours)])),
     shared,
   }
   return { column, findings }
+}
+
+/** Jobs that name the table in their pending query and claim nothing of the covered one. */
+function workersOn(
+  jobs: readonly Job[],
+  table: string,
+  claimants: readonly Claimant[],
+  neighbours: readonly Neighbour[],
+) {
+  const own = new Set([...claimants, ...neighbours].map(({ job }) => job))
+  const name = table.slice(table.indexOf('.') + 1)
+  return jobs.filter((job) => !own.has(job) && mentions(job, name)).map((job) => job.name)
 }
 
 /** Rows without a state are a state of their own, where the column allows them. */

@@ -9,6 +9,7 @@ export function findingsOf(column: CoveredColumn): DoctorFinding[] {
   const found: Finding[] = [
     ...column.values.flatMap((value) => (value.terminal ? finished(column, value) : unfinished(column, value))),
     ...column.strangers.flatMap((value) => stranger(column, value)),
+    ...column.waitStrangers.flatMap((value) => waitStranger(column, value)),
     ...differing(column),
     ...column.shared.map((pair) => shared(column, pair)),
     ...bounded(column),
@@ -16,10 +17,12 @@ export function findingsOf(column: CoveredColumn): DoctorFinding[] {
   return found.map((finding) => ({ job: null, fix: null, ...finding }))
 }
 
-function unfinished({ shown, jobs, bounded, values }: CoveredColumn, value: CoveredValue): Finding[] {
+function unfinished({ shown, jobs, bounded, values, workers }: CoveredColumn, value: CoveredValue): Finding[] {
   const { claims, unclaimed } = value
   const name = `${shown}: ${shownValue(value.value)}`
   const rows = unclaimed && unclaimed.count > 0 ? unclaimed : null
+  if (value.waits !== null && (rows || claims.length === 0)) return [waitsOnPurpose(name, value.waits, rows)]
+  if (claims.length === 0 && value.asked.length > 0) return [askedElsewhere(name, value, rows)]
   if (claims.length === 0)
     return [
       {
@@ -27,7 +30,7 @@ function unfinished({ shown, jobs, bounded, values }: CoveredColumn, value: Cove
         code: 'state_unclaimed',
         message: `${name} is neither terminal nor claimed by any job${rows ? `; ${listed(rows)}` : ''}`,
         why: 'A row in that state waits for ever: no pending query returns it, so no sweep will find it.',
-        hint: 'Let a pending query return it, or name it in `terminal` if nothing is to be done any more.',
+        hint: 'Let a pending query return it, or name it in `terminal` if nothing is to be done any more, in `waits` if its rows wait for something else.',
       },
     ]
   const sure = claims.filter(({ proof }) => proof !== 'unknown')
@@ -42,6 +45,7 @@ function unfinished({ shown, jobs, bounded, values }: CoveredColumn, value: Cove
         hint: 'Return the time as `run_at` instead of asking for it: then such rows are found, and known to be.',
       },
     ]
+  if (rows && claims.some(({ others }) => others.length > 0)) return [waitsForOthers(name, value, rows, workers)]
   if (rows)
     return [
       {
@@ -73,6 +77,65 @@ function unfinished({ shown, jobs, bounded, values }: CoveredColumn, value: Cove
       message: `${name} is claimed by ${sure.map(({ job }) => job).join(', ')} alone, which does not cover the column`,
       why: 'A job that reads all rows for another reason would hide a state that nobody moves on.',
       hint: `Add \`covers\` to it, if that is the job that moves these rows on.`,
+    },
+  ]
+}
+
+function waitsOnPurpose(name: string, reason: string, rows: RowSample | null): Finding {
+  return {
+    level: 'note',
+    code: 'state_waits',
+    message: `${name} waits for something else: ${reason}${rows ? `; ${listed(rows)}` : ''}`,
+    why: 'No pending query has to return such rows. Whether what they wait for comes, cannot be proven.',
+    hint: 'Nothing, as long as the reason in `waits` is true.',
+  }
+}
+
+/** No query returns these rows by their own key, but another row's does for their sake. */
+function askedElsewhere(name: string, { value, asked }: CoveredValue, rows: RowSample | null): Finding {
+  const [by, asks] = [asked.join(', '), asked.length === 1 ? 'asks' : 'ask']
+  return {
+    level: 'warn',
+    code: 'state_asked_elsewhere',
+    message: `${name} is claimed by no job itself; ${by} ${asks} for such rows in a join or subquery, for the sake of rows of another table${rows ? `; ${listed(rows)}` : ''}`,
+    why: 'That job may move them on; a row that it does not reach waits for ever.',
+    hint: `If they wait for that, say so: covers: { …, waits: { ${shownValue(value)}: '…' } }. Else let a pending query return them.`,
+  }
+}
+
+/** The query asks other tables, too: these rows may fit when a row there changes. */
+function waitsForOthers(
+  name: string,
+  { value, claims }: CoveredValue,
+  rows: RowSample,
+  workers: CoveredColumn['workers'],
+): Finding {
+  const joined = claims.filter(({ others }) => others.length > 0)
+  const tables = [...new Set(joined.flatMap(({ others }) => others))]
+  const bringing = [...new Set(tables.flatMap((table) => workers[table] ?? []))]
+  const by = joined.map(({ job }) => job).join(', ')
+  const work = bringing.length === 1 ? 'works' : 'work'
+  return {
+    level: 'warn',
+    code: 'rows_waiting',
+    message: `${name}: no pending query returns ${listed(rows)} now; ${by} also ${joined.length === 1 ? 'asks' : 'ask'} ${tables.map(withoutPublic).join(', ')}, and may return them when a row there changes${bringing.length > 0 ? ` (${bringing.join(', ')} ${work} on that)` : ''}`,
+    why: 'With a join or a subquery a row is pending only when rows of other tables fit. Whether they ever will, cannot be proven.',
+    hint: `If they wait for that, say so: covers: { …, waits: { ${shownValue(value)}: '…' } }. Else widen the query; \`regrow why <job> <key>\` shows the condition that fails.`,
+  }
+}
+
+const withoutPublic = (table: string) => table.replace(/^public\./, '')
+
+function waitStranger({ shown, from }: CoveredColumn, value: string): Finding[] {
+  // A text column without a list can have any value.
+  if (from === 'rows') return []
+  return [
+    {
+      level: 'warn',
+      code: 'waits_unknown',
+      message: `${shown} cannot be ${shownValue(value)}, which \`waits\` names`,
+      why: 'A value that is spelt otherwise excuses nothing.',
+      hint: 'Write it as the column does, or take it out of `waits`.',
     },
   ]
 }

@@ -25,7 +25,17 @@ export interface CoveredValue {
   readonly value: string | null
   readonly terminal: boolean
   /** Jobs that may claim it; of all others it is proven that they do not. */
-  readonly claims: readonly { readonly job: string; readonly proof: ClaimProof; readonly clock: boolean }[]
+  readonly claims: readonly {
+    readonly job: string
+    readonly proof: ClaimProof
+    readonly clock: boolean
+    /** Other tables that its query reads: a row may wait for a row there. */
+    readonly others: readonly string[]
+  }[]
+  /** For what its rows wait, where a job says so in `waits`; null: nothing is said. */
+  readonly waits: string | null
+  /** Jobs with a key of another table whose queries ask for rows with this value, in a join or a subquery. */
+  readonly asked: readonly string[]
   /** Rows that have it and that no pending query returns; null: terminal, or it cannot be told. */
   readonly unclaimed: RowSample | null
 }
@@ -44,8 +54,11 @@ export interface CoveredColumn {
   /** Why there may be more values; null: there are not. */
   readonly bounded: string | null
   readonly values: readonly CoveredValue[]
-  /** Terminal values that the column has not. */
+  /** Terminal values that the column has not, and values of `waits` that it has not. */
   readonly strangers: readonly string[]
+  readonly waitStrangers: readonly string[]
+  /** Jobs that work on another table, by `schema.table`: they may bring what rows of this one wait for. */
+  readonly workers: Readonly<Record<string, readonly string[]>>
   /** Pairs of jobs whose queries return the same rows. */
   readonly shared: readonly {
     readonly jobs: readonly [string, string]

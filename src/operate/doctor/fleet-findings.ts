@@ -45,7 +45,7 @@ function stray(row: JobHealth): DoctorFinding {
     job,
     message: `${job}: neither this app nor any live worker knows it, and it has ${held.join(' and ')}`,
     why: whys.job_unknown,
-    hint: 'Start a worker that has it, if there is one. If it is gone for good, delete what is remembered of it.',
+    hint: `Start a worker that has it, if there is one. If it is gone for good: regrow forget ${job}${quarantined + intents > 0 ? ' --force' : ''}`,
     fix: [
       `delete from regrow.ledger where job = '${name}' and holder is null;`,
       ...(intents > 0 ? [`delete from regrow.intents where job = '${name}';`] : []),

@@ -127,11 +127,13 @@ function notMet(unmet: Exclude<Unmet, { kind: 'no row' }> | null): string {
     return `The pending query does not return it. It is not simple enough to tell which condition fails: ${unmet.why}.`
   if (unmet.conditions.length === 0)
     return 'It was not pending a moment ago, and meets every condition of the query by now: ask again.'
-  const told = unmet.conditions.map(({ condition, found }) => {
+  const told = unmet.conditions.map(({ condition, found, everyRow }) => {
+    if (everyRow) return `${condition} (which does not look at the row: it fails for all rows)`
     const values = Object.entries(found).map(([name, value]) => `${name} is ${value === null ? 'null' : `'${value}'`}`)
     return values.length === 0 ? condition : `${condition} (${values.join(', ')})`
   })
-  return `Its row in ${unmet.table} is there, but the pending query does not return it. What fails: ${told.join('; ')}.`
+  const row = unmet.table === null ? 'It is not pending:' : `Its row in ${unmet.table} is there, but`
+  return `${row} the pending query does not return it. What fails: ${told.join('; ')}.`
 }
 
 export const quarantined: Judge = (facts) => {

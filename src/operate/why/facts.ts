@@ -30,6 +30,8 @@ export interface WhyFacts extends KeyFacts {
   /** The pending query has a `version` column, so new work can be told from none done. */
   readonly versioned: boolean
   readonly attemptsMax: number
+  /** Calls of the job at a time in one worker; null: as many as the worker has slots. */
+  readonly concurrency: number | null
   readonly timeoutMs: number
   readonly leaseMs: number
 }

@@ -8,7 +8,7 @@ const lateMs = 120_000
 /** Why a key that may start has not: always finds a reason. */
 export function waiting(facts: WhyFacts): Told {
   return (
-    [queueDown, hinted, unknownHint, sweepFailing, queueFull, noProgress, sweepLate].reduce<Told | null>(
+    [queueDown, slotsFull, hinted, unknownHint, sweepFailing, queueFull, noProgress, sweepLate].reduce<Told | null>(
       (told, judge) => told ?? judge(facts),
       null,
     ) ?? notHinted(facts)
@@ -28,6 +28,28 @@ const queueDown: Judge = ({ queue, job, sweep, at }) =>
           ...(sweep && sweep.nextAt <= at ? [] : [{ line: typed('sweep', job), does: 'once the queue is back' }]),
         ],
       }
+
+/** A job with a `concurrency` of its own may wait while its workers have slots to spare. */
+const slotsFull: Judge = (facts) => {
+  const { hint, concurrency, running, workers, job, dueHints } = facts
+  if (hint === null || hint === 'unknown' || hint.dueInMs > 0 || concurrency === null) return null
+  if (running < concurrency * workers.able) return null
+  const others = Math.max(0, (dueHints ?? 1) - 1)
+  const where = workers.able === 1 ? 'the one worker that has it' : `each of the ${workers.able} workers that have it`
+  return {
+    reason: 'slots_full',
+    sentence: `It is pending, its hint is due, and it waits only for a free slot of its job: ${job} has \`concurrency\` ${concurrency}, so ${where} runs ${count(concurrency, 'call')} of it at a time, and ${count(running, 'key')} of it ${running === 1 ? 'runs' : 'run'} now.${others === 0 ? '' : ` ${count(others, 'other')} of the job ${others === 1 ? 'waits' : 'wait'} as well.`}`,
+    next: 'It starts when one of these ends and its turn comes: fresh hints first, a tenth of every pop for the others.',
+    nextAt: null,
+    commands: [
+      ...(hint.fresh ? [] : enqueueIt(facts, 'puts it among the fresh hints, which go first')),
+      {
+        line: `regrow work --only ${job}`,
+        does: `one more worker for this job, with ${count(concurrency, 'slot')} of its own`,
+      },
+    ],
+  }
+}
 
 const hinted: Judge = (facts) => {
   const { hint, dueHints, at, sweep } = facts

@@ -18,6 +18,7 @@ export const whyReasons = [
   'backed_off',
   'suspect',
   'queue_down',
+  'slots_full',
   'queued',
   'hinted_later',
   'sweep_failing',

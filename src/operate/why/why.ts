@@ -58,6 +58,7 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
     ...hints,
     versioned: source.versioned,
     attemptsMax: job.retry.attemptsMax,
+    concurrency: job.concurrency,
     timeoutMs: job.timeoutMs,
     leaseMs: ports.leaseMs,
   }

@@ -55,6 +55,7 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
         job,
         reads,
         driven,
+        others: othersIn(plan, column),
         keyNames,
         key: found?.length === keyNames.length ? found : null,
         clock: readsClock(query),
@@ -155,6 +156,13 @@ const readsTable =
   ({ family }: StateColumn) =>
   ({ Schema, 'Relation Name': relation }: PlanNode) =>
     family.some(([schema, name]) => schema === Schema && name === relation)
+
+function othersIn(plan: PlanNode, column: StateColumn): readonly string[] {
+  const tables = everyNode(plan)
+    .filter((node) => !readsTable(column)(node) && node.Schema !== 'regrow')
+    .flatMap(({ Schema, 'Relation Name': name }) => (Schema && name ? [`${Schema}.${name}`] : []))
+  return [...new Set(tables)]
+}
 
 /** The table's columns that a query returns as its key: by the plan, else by name, else the primary key. */
 function keyColumns(column: StateColumn, plan: PlanNode, keyNames: readonly string[]): readonly string[] | null {

@@ -13,7 +13,11 @@ import { unusableRows } from './page.ts'
 const waitOf = (runAt: Date, nowMs: number) => Math.min(Math.max(0, runAt.getTime() - nowMs) || 0, durationMaxMs)
 
 /** A version that the ledger can hold: without NUL and halves of surrogate pairs, which Postgres refuses. */
-const storableVersion = (version: string) => String(version).replaceAll('\0', '').toWellFormed()
+const storableVersion = (version: unknown) => versionText(version).replaceAll('\0', '').toWellFormed()
+
+/** A date's own text is in the time zone of its process, where another process would see another version. */
+const versionText = (version: unknown) =>
+  version instanceof Date && !Number.isNaN(version.getTime()) ? version.toISOString() : String(version)
 
 export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: CustomPending<never>): Source {
   let versioned = false

@@ -9,7 +9,8 @@ import { type SqlDatabase, type SqlField, sqlState } from '../executor.ts'
 /** Quoted key columns in key order, and which of the optional columns there are. */
 export interface QueryShape {
   readonly keys: readonly string[]
-  readonly version: boolean
+  /** Type number of the version; null: there is no such column. */
+  readonly version: number | null
   readonly runAt: boolean
   readonly input: boolean
   /** It has the instant at which the work came to be; else `run_at` tells how long a row waits, if anything does. */
@@ -87,7 +88,7 @@ function shapeOf(job: Job, fields: readonly SqlField[]): QueryShape {
     )
   return {
     keys: keys.map(({ name }) => `"${name.replaceAll('"', '""')}"`),
-    version: !!field('version'),
+    version: field('version')?.dataTypeID ?? null,
     runAt: !!runAt,
     input: false,
     createdAt: false,

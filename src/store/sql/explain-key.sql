@@ -1,5 +1,5 @@
 -- Explain key: all that regrow's tables know of one key. $1 job · $2 key · $3 lease in ms
--- Returns one row. Index: ledger_pkey, intents_pkey, ledger_suspect; workers, sweeps and pauses are small.
+-- Returns one row. Index: ledger_pkey, intents_pkey, ledger_suspect, ledger_holder; workers, sweeps and pauses are small.
 -- The columns of sweep and pause are those of inspect-jobs.sql.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $3::float8 / 1000) as lease
@@ -17,6 +17,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
   (select count(*) from beating)::int as live,
   (select count(*) from beating b where jsonb_exists(b.jobs, $1::text) or $1::text = 'regrow.slots')::int as able,
+  (select count(*) from regrow.ledger o join beating b on b.id = o.holder where o.job = $1::text and o.holder is not null)::int as running,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text

@@ -18,6 +18,7 @@ export function sqlExplainer(db: SqlDatabase, texts: () => Statements): Explaine
         pause: row.since_ms === null ? null : pauseOf(row),
         sweep: row.next_ms === null ? null : sweepOf({ ...row, held: row.held_rows }),
         workers: { live: Number(row.live), able: Number(row.able) },
+        running: Number(row.running),
         otherSuspect: row.other_suspect === true,
         graceUntil: dateOrNull(row.grace_ms),
         noProgress: Number(row.no_progress),

@@ -10,12 +10,14 @@ import { divider, textArray } from './array-text.ts'
 import { customSource } from './custom-source.ts'
 import { describeQuery, type QueryShape } from './describe.ts'
 import { isBare, pageOf, pageText } from './page.ts'
+import { plainText } from './plain-text.ts'
+import type { Statements } from './schema.ts'
 import { unmetConditions } from './unmet.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
 
 /** Of intents, and of slots. */
-const ownShape: QueryShape = { keys: ['"id"'], version: false, runAt: true, input: true, createdAt: true }
+const ownShape: QueryShape = { keys: ['"id"'], version: null, runAt: true, input: true, createdAt: true }
 const intentsOf = (job: string): SqlQuery => ({
   text: `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
   values: [job],
@@ -30,7 +32,7 @@ const slotsOf = (lane: string): SqlQuery => ({
   values: [lane],
 })
 
-export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
+export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source {
   if (job.custom) return customSource(db, ledger, job, job.custom)
   const read = job.query ?? (() => (job.slots ? slotsOf : intentsOf)(job.name))
   let known: Promise<QueryShape> | undefined
@@ -50,7 +52,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
     known ??= job.query ? named(describeQuery(db, job, job.query())) : Promise.resolve(ownShape)
     try {
       const shape = await known
-      versioned = shape.version
+      versioned = shape.version !== null
       dated = shape.runAt || shape.createdAt
       return shape
     } catch (error) {
@@ -60,7 +62,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
   }
   const pageQuery = async (after: string | null, limit: number, horizonMs: number): Promise<SqlQuery> => {
     const query = read()
-    const text = rowsText(job, query, await shapeOf(), after !== null)
+    const text = rowsText(job, query, await shapeOf(), after !== null, texts())
     const cursor = after === null ? [] : job.key.split(after)
     return { text, values: [...query.values, job.name, limit, horizonMs, ...cursor] }
   }
@@ -68,7 +70,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job): Source {
   let checks: { readonly of: string; readonly shape: QueryShape; readonly text: string } | undefined
   const checkBy = (shape: QueryShape, keys: readonly string[]): CheckQuery => {
     const query = read()
-    if (checks?.of !== query.text) checks = { of: query.text, shape, text: checkText(job, query, shape) }
+    if (checks?.of !== query.text) checks = { of: query.text, shape, text: checkText(job, query, shape, texts()) }
     return { text: checks.text, values: [...query.values, job.name, keyList(job, keys)], read: checkedBy }
   }
   const checkQuery = (keys: readonly string[]): CheckQuery | Promise<CheckQuery> =>
@@ -159,13 +161,16 @@ function keyText(columns: readonly string[]): string {
 const waitMs = (runAt: string, at: string) =>
   `coalesce(extract(epoch from least(greatest(${runAt}, ${at}), ${at} + interval '10 years') - ${at}) * 1000, 0)::float8`
 
-function columnsOf(shape: QueryShape): string {
+function columnsOf(shape: QueryShape, texts: Statements): string {
+  const version = shape.version === null ? 'null::text' : plainText('q."version"', shape.version, texts.plainText)
+  // L6: `-infinity` means now, and tells nothing of how long the row waits. Before Postgres 17 no instant can be subtracted from it.
+  const since = shape.runAt ? `nullif(q."run_at", '-infinity')` : 'null::timestamptz'
   return [
     ...shape.keys.map((column, i) => `q.${column} as k${i}`),
-    `${shape.version ? 'q."version"::text' : 'null::text'} as version`,
+    `${version} as version`,
     `${shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as run_at`,
     `${shape.input ? 'q."input"' : 'null::text'} as input`,
-    `${shape.createdAt ? 'coalesce(q."run_at", q."created_at")' : shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as since`,
+    `${shape.createdAt ? `coalesce(${since}, q."created_at")` : since} as since`,
   ].join(', ')
 }
 
@@ -179,7 +184,7 @@ const smallLedger = 4 * 1024 * 1024
  * A back-off that a clock wrote which is set back since is over (L10).
  * `eligible` is null where the text is longer than a key may be: no queue and no ledger could hold it.
  */
-function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean): string {
+function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean, texts: Statements): string {
   const first = query.values.length + 1
   const keys = shape.keys.map((column) => `q.${column}`)
   const after = resumed ? afterCursor(job, shape, first + 3) : ''
@@ -199,7 +204,7 @@ select p.place, p.key, p.version, p.since, ${at} as at, l.renewed is true as ren
     ${waitMs('greatest(p.run_at, case when not l.renewed then l.retry_at end)', at)} end as wait_ms,
   ${isBare(job.key) ? eligible : `case when octet_length(p.key) <= ${keyBytesMax} then ${eligible} end`} as eligible
 from (
-  select row_number() over (order by ${keys.join(', ')}) as place, ${keyText(keys)} as key, ${columnsOf(shape)} from (
+  select row_number() over (order by ${keys.join(', ')}) as place, ${keyText(keys)} as key, ${columnsOf(shape, texts)} from (
 ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
@@ -255,14 +260,14 @@ const keyList = (job: Job, keys: readonly string[]) =>
       : JSON.stringify(keys.map(job.key.split))
 
 /** Its snapshot begins after the take returned (M29); the pause is read in it (S8). */
-function checkText(job: Job, query: SqlQuery, shape: QueryShape): string {
+function checkText(job: Job, query: SqlQuery, shape: QueryShape, texts: Statements): string {
   const first = query.values.length + 1
   const key = keyText(shape.keys.map((_, i) => `c.k${i}`))
   const [column] = job.key.columns
   const wanted = job.key.columns.map(({ type }, i) => `(x ->> ${i})::${sqlType[type]}`)
   const list = `jsonb_array_elements($${first + 1}::text::jsonb) as x`
   const array = isBare(job.key) ? `string_to_array($${first + 1}::text, chr(30))` : `$${first + 1}::text`
-  const rows = (match: string) => `select ${columnsOf(shape)} from (
+  const rows = (match: string) => `select ${columnsOf(shape, texts)} from (
 ${query.text}
   ) q where ${match}`
   // Composite keys are asked one by one: without statistics, a join with the list read every pending row.
@@ -284,7 +289,8 @@ select ${paused.replace('$JOB', `$${first}`)} as paused, (
 /** The rows of a check as one text, with dividers between them. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
 function listedRows(job: Job, key: string, shape: QueryShape): string {
   const waits = shape.runAt ? `case when c.run_at is null then 0 else ${waitMs('c.run_at', 'env.at')} end` : '0'
-  if (!isBare(job.key) || shape.version) return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
+  if (!isBare(job.key) || shape.version !== null)
+    return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
   const facts = shape.runAt || shape.input ? ` || ',' || ${waits} || ',' || coalesce(c.input, '')` : ''
   return `string_agg(${key}${facts}, chr(30))`
 }

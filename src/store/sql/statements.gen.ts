@@ -419,6 +419,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
   (select count(*) from beating)::int as live,
   (select count(*) from beating b where jsonb_exists(b.jobs, $1::text) or $1::text = 'regrow.slots')::int as able,
+  (select count(*) from regrow.ledger o join beating b on b.id = o.holder where o.job = $1::text and o.holder is not null)::int as running,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text
@@ -462,6 +463,58 @@ delete from regrow.intents n using gone where n.id = gone.id`,
   order by t.schedule, t.slot for update of t
 )
 update regrow.slots t set state = case when $2::text is null then 'ran' else 'skipped' end, reason = $2::text, ended_at = regrow.clock() from run where t.schedule = run.schedule and t.slot = run.slot`,
+  forget: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $2::float8 / 1000) as lease
+),
+swept as materialized (
+  select s.job, s.heal from regrow.sweeps s where s.job = $1::text for update
+),
+remembered as materialized (
+  select l.key, l.state from regrow.ledger l
+  where l.job = $1::text and (select count(*) from swept) >= 0 order by l.key collate "C" for update
+),
+stored as materialized (
+  select n.id from regrow.intents n where n.job = $1::text and (select count(*) from remembered) >= 0 order by n.id for update
+),
+found as materialized (
+  select
+    (select count(*) from regrow.workers w cross join env
+     where w.beat_at >= env.at - env.lease and jsonb_exists(w.jobs, $1::text))::int as live,
+    (select coalesce(json_agg(c.name order by c.name), '[]') from regrow.schedules c where c.job = $1::text and c.ended_at is null)::text as schedules,
+    (select count(*) from remembered where state <> 'quarantined')::int as remembered,
+    (select count(*) from remembered where state = 'quarantined')::int as quarantined,
+    (select count(*) from stored)::int as intents,
+    exists (select 1 from swept) as swept,
+    exists (select 1 from regrow.pauses p where p.job = $1::text) as paused
+),
+allowed as materialized (
+  select f.* from found f
+  where f.live = 0 and f.schedules = '[]' and ($3::boolean or f.quarantined + f.intents = 0)
+    and (f.swept or f.paused or f.remembered + f.quarantined + f.intents > 0)
+),
+no_ledger as (
+  delete from regrow.ledger l using remembered r, allowed where l.key = r.key and l.job = $1::text
+),
+no_intents as (
+  delete from regrow.intents n using stored s, allowed where n.id = s.id
+),
+no_sweep as (
+  delete from regrow.sweeps s using allowed where s.job = $1::text
+),
+no_pause as (
+  delete from regrow.pauses p using allowed where p.job = $1::text
+),
+healed as (
+  update regrow.heals h set jobs_left = h.jobs_left - 1, ended_at = case when h.jobs_left <= 1 then regrow.clock() end
+  from swept s cross join allowed where h.id = s.heal and h.ended_at is null
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $4::text, 'forget', $1::text,
+    json_build_object('remembered', a.remembered, 'quarantined', a.quarantined, 'intents', a.intents, 'paused', a.paused)::text
+  from env cross join allowed a
+)
+select f.*, exists (select 1 from allowed) as done from found f`,
   free: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
@@ -873,6 +926,8 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
   , p.backlog::float8 as backlog`,
+  plainText: `regrow.plain_text(:column) -- since 9
+:column::text -- before 9`,
   raiseMark: `with quick as materialized (
   select set_config('synchronous_commit', 'off', true) as quick
 )

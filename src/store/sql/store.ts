@@ -7,6 +7,7 @@ import { sqlCensus } from './census.ts'
 import { sqlCoverage } from './coverage.ts'
 import { sqlExaminer } from './examiner.ts'
 import { sqlExplainer } from './explainer.ts'
+import { sqlForgetting } from './forgetting.ts'
 import { sqlInspector } from './inspector.ts'
 import { sqlIntents } from './intents.ts'
 import { sqlLedger } from './ledger.ts'
@@ -47,11 +48,12 @@ export function sqlStore<Tx>(
     explainer: sqlExplainer(db, texts),
     census: sqlCensus(db, texts),
     pauses: sqlPauses(db, texts),
+    forgetting: sqlForgetting(db, texts),
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules, () => schema >= rewindsSince),
     timetable: sqlTimetable(db, texts, hasSchedules),
-    source: (job) => sqlSource(db, ledger, job),
-    transaction: (fn) => db.transaction(fn),
+    source: (job) => sqlSource(db, ledger, job, texts),
+    transaction: (fn, options) => db.transaction(fn, options),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)

@@ -8,7 +8,7 @@ export interface Token {
 }
 
 const patterns: readonly (readonly [Token['kind'], RegExp])[] = [
-  ['space', /\s+|--[^\n]*/y],
+  ['space', /\s+|--[^\n\r]*/y],
   ['string', /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y],
   ['string', /'(?:[^']|'')*'/y],
   ['string', /\$([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$[\s\S]*?\$\1\$/y],
@@ -27,7 +27,8 @@ export function tokens(text: string): Token[] {
   return found
 }
 
-function tokenAt(text: string, at: number): Token {
+/** The piece that begins at `at`. */
+export function tokenAt(text: string, at: number): Token {
   if (text.startsWith('/*', at)) return { kind: 'space', text: text.slice(at, commentEnd(text, at)) }
   for (const [kind, pattern] of patterns) {
     pattern.lastIndex = at

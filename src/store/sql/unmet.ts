@@ -4,22 +4,18 @@
 import type { Job } from '../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../job/pending.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
-import type { Unmet } from '../unmet.ts'
+import type { Unmet, UnmetCondition } from '../unmet.ts'
 import { columnsIn, conditionsOf, needsThePlan, shown } from './conditions.ts'
 import type { QueryShape } from './describe.ts'
+import { type FixedPlan, fixedConditions } from './fixed-conditions.ts'
 
 /** How a column is compared with a key that comes as text. */
 export type KeyTypes = Readonly<Record<string, string>>
 
-interface Plan {
-  readonly 'Node Type': string
-  readonly Schema?: string
-  readonly 'Relation Name'?: string
-  readonly Alias?: string
-  readonly Filter?: string
-  readonly 'One-Time Filter'?: string
-  readonly Output?: readonly string[]
-  readonly Plans?: readonly (Plan & { readonly 'Parent Relationship'?: string })[]
+/** The key that is asked for, a text per column, and the type of each. */
+interface KeyParts {
+  readonly parts: readonly string[]
+  readonly types: readonly string[]
 }
 
 /** What the answer may take: a person waits for it. */
@@ -38,10 +34,14 @@ export async function unmetConditions(
   types: KeyTypes,
 ): Promise<Unmet> {
   try {
-    const filtered = await db.transaction((tx) => filteredScan(tx, query, shape))
-    if (typeof filtered === 'string') return untold(filtered)
-    return await db.transaction((tx) => evaluated(tx, filtered, job, job.key.split(key), types))
+    const { scan, asksOnce } = await db.transaction((tx) => filteredScan(tx, query, shape))
+    const at: KeyParts = { parts: job.key.split(key), types: job.key.columns.map(({ type }) => types[type] ?? 'text') }
+    const failing = asksOnce ? await db.transaction((tx) => failingForAll(tx, query, shape, at)) : []
+    if (typeof failing === 'string') return untold(failing)
+    if (typeof scan !== 'string') return await db.transaction((tx) => evaluated(tx, scan, failing, at))
+    return failing.length === 0 ? untold(scan) : { kind: 'conditions', table: null, conditions: failing }
   } catch (error) {
+    if (sqlState(error) === '57014') return untold(`asking for one of them takes longer than ${timeoutMs / 1_000} s`)
     // A condition that fails by itself for this row, or one that Postgres does not read as it wrote it.
     if (/^(22|42)/.test(sqlState(error) ?? '')) return untold('a condition cannot be evaluated by itself')
     throw error
@@ -72,7 +72,12 @@ const settings = {
   max_parallel_workers_per_gather: '0',
 }
 
-async function filteredScan(tx: SqlExecutor, query: SqlQuery, shape: QueryShape): Promise<Scan | string> {
+/** `scan`: or why there is none. `asksOnce`: the query has conditions that do not look at the row. */
+async function filteredScan(
+  tx: SqlExecutor,
+  query: SqlQuery,
+  shape: QueryShape,
+): Promise<{ readonly scan: Scan | string; readonly asksOnce: boolean }> {
   await tx.query(setting(settings))
   const keys = shape.keys.map((column) => `q.${column}`).join(', ')
   const { rows } = await tx.query(
@@ -80,10 +85,24 @@ async function filteredScan(tx: SqlExecutor, query: SqlQuery, shape: QueryShape)
     query.values,
   )
   const top = planOf(rows[0])
-  let node = top
-  while (node && transparent.includes(node['Node Type']) && node.Filter === undefined) node = node.Plans?.[0]
-  if (!top || !node) return 'Postgres told no plan'
-  if (node['One-Time Filter'] !== undefined) return 'its conditions contradict each other, or the table’s constraints'
+  const node = top && belowTransparent(top)
+  if (!top || !node) return { scan: 'Postgres told no plan', asksOnce: false }
+  const once = node['One-Time Filter']
+  const asksOnce = once !== undefined && !/^(?:false|\(false AND .*)$/.test(once)
+  if (once !== undefined && !asksOnce)
+    return { scan: 'its conditions contradict each other, or the table’s constraints', asksOnce }
+  const input = asksOnce ? (node.Plans ?? []).find((plan) => plan['Parent Relationship'] === 'Outer') : node
+  const scan = input ? await scanOf(tx, top, belowTransparent(input), shape) : 'it reads no table'
+  return { scan, asksOnce }
+}
+
+function belowTransparent(plan: FixedPlan): FixedPlan {
+  let node = plan
+  while (transparent.includes(node['Node Type']) && node.Filter === undefined && node.Plans?.[0]) node = node.Plans[0]
+  return node
+}
+
+async function scanOf(tx: SqlExecutor, top: FixedPlan, node: FixedPlan, shape: QueryShape): Promise<Scan | string> {
   const { Schema: schema, 'Relation Name': table, Alias: alias, Output: output } = node
   if (node['Node Type'] !== 'Seq Scan' || !schema || !table || !alias)
     return `it is more than one table with conditions (${node['Node Type']})`
@@ -104,12 +123,46 @@ async function filteredScan(tx: SqlExecutor, query: SqlQuery, shape: QueryShape)
   }
 }
 
+/**
+ * Conditions that hold for all rows or for none, and do not hold now: the query is run for this key alone. A text: which of them it is
+ * cannot be told.
+ */
+async function failingForAll(
+  tx: SqlExecutor,
+  query: SqlQuery,
+  shape: QueryShape,
+  { parts, types }: KeyParts,
+): Promise<UnmetCondition[] | string> {
+  await tx.query(setting(harmless))
+  const count = query.values.length
+  const match = shape.keys.map((column, i) => `q.${column} = $${count + i + 1}::text::${types[i]}`)
+  const text = `select ${shape.keys.map((column) => `q.${column}`).join(', ')} from (\n${query.text}\n) q where ${match.join(' and ')}`
+  const { rows } = await tx.query(`explain (analyze, timing off, verbose, format json) ${text}`, [
+    ...query.values,
+    ...parts,
+  ])
+  const top = planOf(rows[0])
+  const node = top && belowTransparent(top)
+  if (node?.['One-Time Filter'] === undefined) return []
+  const { conditions, failed } = fixedConditions(node)
+  if (!failed) return []
+  const asked = conditions.filter(({ holds }) => holds === 'ask')
+  const cells = asked.map(({ condition }, i) => `(${condition}) is true as c${i}`)
+  const [answers] = cells.length === 0 ? [{}] : (await tx.query(`select ${cells.join(', ')}`)).rows
+  const failing = conditions.filter((each) =>
+    each.holds === 'ask' ? answers?.[`c${asked.indexOf(each)}`] !== true : each.holds === false,
+  )
+  const unknown = conditions.filter(({ holds }) => holds === 'unknown')
+  const found = failing.length === 0 && unknown.length === 1 ? unknown : failing
+  if (found.length === 0) return `one of these fails, for every row: ${unknown.map((each) => each.text).join('; ')}`
+  return found.map((each) => ({ condition: each.text, found: {}, everyRow: true }))
+}
+
 async function evaluated(
   tx: SqlExecutor,
   scan: Scan,
-  job: Job,
-  parts: readonly string[],
-  types: KeyTypes,
+  failing: readonly UnmetCondition[],
+  { parts, types }: KeyParts,
 ): Promise<Unmet> {
   const { table, from, alias, conditions, keys } = scan
   const plain = conditions.filter((condition) => !needsThePlan(condition))
@@ -118,25 +171,28 @@ async function evaluated(
     ...plain.map((condition, i) => `(${condition}) is true as c${i}`),
     ...columns.map((column, i) => `left(${quoted(alias)}.${column}::text, ${valueMax}) as v${i}`),
   ]
-  const match = keys.map((column, i) => `${column} = $${i + 1}::text::${types[job.key.columns[i]?.type ?? 'text']}`)
+  const match = keys.map((column, i) => `${column} = $${i + 1}::text::${types[i] ?? 'text'}`)
   await tx.query(setting(harmless))
   const text = `select ${['true as there', ...cells].join(', ')} from ${from} as ${quoted(alias)} where ${match.join(' and ')} limit 1`
   const { rows } = await tx.query(text, parts as SqlValue[])
   const row = rows[0]
   if (!row) return { kind: 'no row', table }
   const value = new Map(columns.map((column, i) => [column, row[`v${i}`] as string | null]))
-  const failing = plain.filter((_, i) => row[`c${i}`] !== true)
+  const own = plain.filter((_, i) => row[`c${i}`] !== true)
   const hidden = conditions.length - plain.length
-  if (failing.length === 0 && hidden > 0) return untold('the condition that it fails holds a subquery')
+  if (own.length + failing.length === 0 && hidden > 0) return untold('the condition that it fails holds a subquery')
   return {
     kind: 'conditions',
     table,
-    conditions: failing.map((condition) => ({
-      condition: shown(condition, alias),
-      found: Object.fromEntries(
-        columnsIn(condition, alias).map((column) => [unquoted(column), value.get(column) ?? null]),
-      ),
-    })),
+    conditions: [
+      ...own.map((condition) => ({
+        condition: shown(condition, alias),
+        found: Object.fromEntries(
+          columnsIn(condition, alias).map((column) => [unquoted(column), value.get(column) ?? null]),
+        ),
+      })),
+      ...failing,
+    ],
   }
 }
 
@@ -146,9 +202,9 @@ const setting = (values: Readonly<Record<string, string>>) =>
     .map(([name, value]) => `set_config('${name}', '${value}', true)::text`)
     .join(', ')}`
 
-function planOf(row: Row | undefined): Plan | undefined {
+function planOf(row: Row | undefined): FixedPlan | undefined {
   const answer = row?.['QUERY PLAN']
-  return ((typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ Plan: Plan }] | undefined)?.[0]?.Plan
+  return ((typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ Plan: FixedPlan }] | undefined)?.[0]?.Plan
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`

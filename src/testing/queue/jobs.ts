@@ -93,6 +93,25 @@ export const jobsCases: readonly Case<QueueContext>[] = [
     },
   },
   {
+    name: 'a job that is forgotten loses its hints, due or not, fresh or swept; other jobs and the mark stay',
+    async run(context) {
+      const queue = await context.open()
+      if (!queue.forget) return
+      const mark = { epoch: 3, sequence: 7 }
+      await queue.writeMark(mark)
+      await queue.push([
+        ...hints(7),
+        ...hints(5, { job: 'b', fresh: false }),
+        ...hints(3, { job: 'c', delayMs: hourMs }),
+      ])
+      assert.deepEqual([await queue.forget('a'), await queue.forget('c'), await queue.forget('none')], [7, 3, 0])
+      assert.deepEqual((await queue.count(['c'])).get('c'), { due: 0, delayed: 0 })
+      assert.equal((await drain(queue, ['a', 'b', 'c'])).length, 5)
+      assert.deepEqual(await queue.moveMark({ epoch: 3, sequence: 1 }), mark)
+      assert.deepEqual(await queue.push([hint('k0')]), { added: 1, merged: 0, dropped: 0 })
+    },
+  },
+  {
     name: 'a wipe destroys every hint of every job and tells how many there were',
     async run(context) {
       const queue = await context.open()

@@ -28,9 +28,11 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       await take(context, 'w1', ['x'])
       const { ledger } = await about(context, 'x')
       assert.deepEqual([ledger?.state, ledger?.claim?.beating, ledger?.claim?.worker?.host], ['running', true, 'host'])
+      assert.deepEqual([(await about(context, 'y')).running, (await about(context, 'y', 'other')).running], [1, 0])
       await live(context, ['w2'], leaseMs + 1)
-      const later = (await about(context, 'x')).ledger?.claim
-      assert.deepEqual([later?.beating, later?.worker?.pid], [false, 1])
+      const silent = await about(context, 'x')
+      const later = silent.ledger?.claim
+      assert.deepEqual([later?.beating, later?.worker?.pid, silent.running], [false, 1, 0])
       await context.query(`delete from regrow.workers where id = 'w1'`)
       assert.deepEqual((await about(context, 'x')).ledger?.claim, { worker: null, beating: false, alone: false })
     },
@@ -125,6 +127,53 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       const small = { condition: 'n > 1', found: { n: null } }
       assert.deepEqual(await source.unmet('2'), { kind: 'conditions', table: 'unmet_rows', conditions: [small] })
       assert.deepEqual(await source.unmet('3'), { kind: 'no row', table: 'unmet_rows' })
+    },
+  },
+  {
+    name: 'a condition that does not look at the row is named when it fails, where the source can tell',
+    async run(context) {
+      await context.query(`create table if not exists unmet_rows (id int primary key, state text, n int)`)
+      await context.query(`create table if not exists unmet_switches (id int primary key, is_on boolean not null)`)
+      await context.query(`truncate unmet_rows`)
+      await context.query(`truncate unmet_switches`)
+      await context.query(`insert into unmet_rows values (1, 'new', 3), (2, 'done', 3)`)
+      await context.query(`insert into unmet_switches values (1, false)`)
+      const sourceOf = (where: string) =>
+        context.store.source(
+          context.job(
+            'a',
+            { text: `select id from unmet_rows where state = $1::text and ${where}`, values: ['new'] },
+            'int',
+          ),
+        )
+      const off = 'exists (select 1 from unmet_switches where is_on)'
+      const { unmet } = sourceOf(off)
+      if (!unmet) return
+      const told = async (where: string, key = '1') => sourceOf(where).unmet?.(key)
+      const fails = (condition: string) => ({ condition, found: {}, everyRow: true })
+      const exists = fails('exists (select … from unmet_switches where is_on)')
+      const state = { condition: `state = 'new'`, found: { state: 'done' } }
+      const conditions = (...list: object[]) => ({ kind: 'conditions', table: 'unmet_rows', conditions: list })
+      assert.deepEqual(await told(off), conditions(exists))
+      assert.deepEqual(await told(off, '2'), conditions(state, exists))
+      assert.deepEqual(await told(off, '3'), { kind: 'no row', table: 'unmet_rows' })
+      const on = 'exists (select 1 from unmet_switches where not is_on)'
+      assert.deepEqual(
+        await told(`not ${on}`),
+        conditions(fails('NOT exists (select … from unmet_switches where NOT is_on)')),
+      )
+      assert.deepEqual(await told(on, '2'), conditions(state))
+      assert.deepEqual(await told(`${on} and ${off}`), conditions(exists))
+      const conditionOf = async (where: string) => {
+        const found = await told(where)
+        return found?.kind === 'conditions' ? found.conditions[0]?.condition : found?.kind
+      }
+      assert.equal(await conditionOf('(select count(*) from unmet_switches) > 5'), '(select … from unmet_switches) > 5')
+      assert.match((await conditionOf(`now() > '2999-01-01'`)) ?? '', /^now\(\) > '2999-01-01/)
+      assert.deepEqual(await told(`state = 'x'`), {
+        kind: 'untold',
+        why: 'its conditions contradict each other, or the table’s constraints',
+      })
     },
   },
 ]

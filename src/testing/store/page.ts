@@ -104,6 +104,30 @@ export const pageCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'a row whose run_at is -infinity is due now and stops no other one; it tells nothing of how long rows wait',
+    async run(context) {
+      const source = context.store.source(await things(context, ['ever', 'never', 'now', 'soon']))
+      await context.query(`update regrow_testing.things set run_at = case id when 'ever' then '-infinity'::timestamptz
+        when 'never' then 'infinity' when 'now' then regrow.clock() - interval '7 s' else regrow.clock() + interval '20 s' end`)
+      const { rows, scanned, oldestMs } = await read(source, null, 100, 60_000)
+      assert.equal(scanned, 4)
+      assert.deepEqual(
+        rows.map(({ key, waitMs }) => [key, Math.round(waitMs / 1_000)]),
+        [
+          ['ever', 0],
+          ['now', 0],
+          ['soon', 20],
+        ],
+      )
+      assert.equal(oldestMs, 7_000)
+      const { pending } = await source.check(['ever', 'never', 'now'])
+      assert.equal(pending.get('ever')?.waitMs, 0)
+      assert.ok((pending.get('never')?.waitMs ?? 0) > 9 * 365 * 86_400_000)
+      await context.query(`delete from regrow_testing.things where id <> 'ever'`)
+      assert.deepEqual([(await read(source)).oldestMs, keysOf(await read(source))], [null, ['ever']])
+    },
+  },
+  {
     name: 'a row in another version than the one that failed is renewed: eligible at once, unless it is live',
     async run(context) {
       const source = context.store.source(await things(context, ['bad', 'held', 'later', 'same']))

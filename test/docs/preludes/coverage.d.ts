@@ -3,3 +3,4 @@ import type { App } from 'regrow'
 
 declare const app: App
 declare const expectCoverage: typeof import('regrow/testing').expectCoverage
+declare const sql: typeof import('regrow').sql

@@ -74,7 +74,7 @@ export const queries: ReadonlyMap<string, ModelQuery> = new Map<string, ModelQue
       table: 'big',
       pending: isOpen,
       version: ({ version }) => (version as string | null | undefined) ?? null,
-      runAtMs: ({ runAt }) => (runAt as number | null | undefined) ?? null,
+      runAtMs: ({ runAt }) => (runAt == null ? null : Number(runAt)),
     },
   ],
   [

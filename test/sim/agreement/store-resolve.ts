@@ -272,7 +272,9 @@ const resolvers: Readonly<Record<string, Resolver>> = {
 
   'app.put': (step, memory) => {
     const { inMs, ...row } = step.row
-    const full = { ...row, runAt: inMs === null ? null : memory.now + inMs }
+    const runAt = inMs === null ? null : memory.now + inMs
+    // As text, since JSON has no infinities.
+    const full = { ...row, runAt: runAt === null || Number.isFinite(runAt) ? runAt : String(runAt) }
     return call(named(step), ({ app }, inside) => (inside?.own ?? app).put(step.job, step.key, full))
   },
   'app.remove': (step) => call(named(step), ({ app }, inside) => (inside?.own ?? app).remove(step.job, step.key)),

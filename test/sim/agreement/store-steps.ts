@@ -46,7 +46,12 @@ const row = fc.record({
   open: fc.boolean(),
   version,
   /** Relative to the time of the put; null: none. */
-  inMs: fc.option(fc.integer({ min: -5_000, max: 100_000 })),
+  inMs: fc.option(
+    fc.oneof(
+      { weight: 8, arbitrary: fc.integer({ min: -5_000, max: 100_000 }) },
+      { weight: 1, arbitrary: fc.constantFrom(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY) },
+    ),
+  ),
 })
 
 const outcome = fc.record({

@@ -157,6 +157,14 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     finder: sim,
   },
   mutant(
+    'one-endless-wait-stops-its-job',
+    'L6: a row whose run_at is -infinity breaks the page that tells how long rows wait: the rows of its job are never swept',
+    'test/sim/store/source.ts',
+    'runAt === Number.NEGATIVE_INFINITY ? null : runAt',
+    'runAt',
+    sim,
+  ),
+  mutant(
     'long-keys-in-the-page',
     'L6: a row whose key cannot be a key is hinted by every pass, and counted by none',
     'test/sim/store/source.ts',

@@ -7,6 +7,7 @@ const bloat = test('heal/postgres-bloat')
 const rotation = test('heal/postgres-rotation')
 const pushes = test('flow/postgres-pushes')
 const pages = test('flow/postgres-fill')
+const silent = test('heal/postgres-silent')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
@@ -65,6 +66,78 @@ export const ofPostgres: readonly Mutant[] = [
     'this.#bell.listening ? pollMs.floor : this.#idleMs',
     'this.#bell.listening ? leftMs : this.#idleMs',
     bell,
+  ),
+  mutant(
+    'postgres-commit-behind-a-statement',
+    'S4: a second statement in one text may commit before the fence',
+    source('transaction-control.ts'),
+    `const many = text.includes(';')`,
+    'const many = text.length < 0',
+    test('flow/own-transaction'),
+  ),
+  mutant(
+    'postgres-commit-behind-a-comment',
+    'S4: a commit behind a comment commits before the fence',
+    source('transaction-control.ts'),
+    String.raw`|--|\/\*)/i`,
+    ')/i',
+    test('flow/own-transaction'),
+  ),
+  mutant(
+    'postgres-silent-connection-kept',
+    'S16: a connection that leads nowhere keeps the handler that waits on it, and its key',
+    source('connection-watch.ts'),
+    'if (silent) await this.#ask(',
+    'if (silent && this.#uses.size === 0) await this.#ask(',
+    silent,
+  ),
+  mutant(
+    'postgres-slow-connection-closed',
+    'a statement that takes long is taken for one that is lost',
+    source('connection-watch.ts'),
+    "seen[i] === 'idle' &&",
+    "seen[i] !== 'gone' &&",
+    silent,
+  ),
+  mutant(
+    'postgres-idle-connections-kept',
+    'after one connection was found to lead nowhere the others from before are used again, one after the other',
+    source('connection-watch.ts'),
+    'this.#outdatedBefore = askedAt',
+    'this.#outdatedBefore = Number.NEGATIVE_INFINITY',
+    silent,
+  ),
+  mutant(
+    'postgres-process-of-a-closed-connection-goes-on',
+    'the next try of a key waits for what the last one holds locked, over a connection that is closed',
+    source('connection-watch.ts'),
+    'if (process) void this.#ask(',
+    'if (process && this.#uses.size < 0) void this.#ask(',
+    silent,
+  ),
+  mutant(
+    'postgres-rollback-behind-a-late-fence',
+    'S16: a transaction whose fence had no answer waits for the answer to its rollback',
+    source('transaction.ts'),
+    'if (isLate(error)) watch?.close(client, error)',
+    '',
+    silent,
+  ),
+  mutant(
+    'postgres-aborted-transaction-goes-on',
+    'a statement of a run that was aborted goes on, and its app cannot be closed',
+    'src/worker/tx-calls.ts',
+    'if (this.#open) this.#abandonLater()',
+    '',
+    silent,
+  ),
+  mutant(
+    'postgres-timeout-of-a-transaction-not-counted',
+    'a run whose statement outlasts its timeout runs again and again, and is never counted',
+    'src/worker/transact.ts',
+    'if (calls.abandoned) throw calls.abandoned',
+    '',
+    silent,
   ),
   mutant(
     'postgres-read-only-connection-kept',
@@ -264,6 +337,14 @@ export const ofPostgres: readonly Mutant[] = [
     source('together.ts'),
     'await lastStatement(client, last.text, last.values, name, before(units, watch))',
     `await lastStatement(client, 'select 1', [], undefined, before(units, watch))`,
+    race('together'),
+  ),
+  mutant(
+    'shared-by-the-types-of-pg',
+    'an effect that shares its transaction answers by the type parsers of pg, and alone by those of the user’s pool',
+    source('together.ts'),
+    '{ types: client } : {}',
+    '{} : {}',
     race('together'),
   ),
   mutant(

@@ -29,6 +29,14 @@ export const ofTheStatements: readonly Mutant[] = [
     test('conformance/pglite-store'),
   ),
   mutant(
+    'sql-wait-since-ever',
+    'a page subtracts instants from -infinity: before Postgres 17 one such row breaks it, and later it tells an endless wait',
+    'src/store/sql/source.ts',
+    `nullif(q."run_at", '-infinity')`,
+    'q."run_at"',
+    test('conformance/pglite-store'),
+  ),
+  mutant(
     'sql-take-unsorted',
     'M30: a take locks its rows in no order',
     sql('take'),

@@ -76,6 +76,7 @@ export class SimDatabase {
       explainer: { key: () => unasked('why a key does not run') },
       census: { count: () => unasked('what is in quarantine'), errors: () => unasked('what is in quarantine') },
       pauses: simPauses(schema),
+      forgetting: { forget: () => unasked('what is forgotten') },
       schedules: simSchedules(schema),
       timetable: simTimetable(schema),
       coverage: noCoverage,

@@ -79,10 +79,13 @@ function rowsOf(table: Table<AppRow>, job: Job, query: ModelQuery): Truth {
       const given = query.runAtMs?.(row) ?? null
       const runAt = given === null ? null : instant(given)
       const version = query.version?.(row) ?? null
-      return { key: id, parts: partsOf(job.key, id), version, runAt, input: null, since: runAt }
+      return { key: id, parts: partsOf(job.key, id), version, runAt, input: null, since: started(runAt) }
     },
   }
 }
+
+/** `-infinity` means now, and tells nothing of how long a row waits. */
+const started = (runAt: number | null) => (runAt === Number.NEGATIVE_INFINITY ? null : runAt)
 
 function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
   return {
@@ -93,7 +96,7 @@ function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
       const row: IntentRow | undefined = intents.rows.get(id)
       if (row?.job !== job.name) return null
       const { runAt, input, createdAt } = row
-      return { key: id, parts: [id], version: null, runAt, input, since: runAt ?? createdAt }
+      return { key: id, parts: [id], version: null, runAt, input, since: started(runAt) ?? createdAt }
     },
   }
 }
@@ -114,7 +117,7 @@ function slotsOf({ slots, slotsWaiting, slotsByKey, schedules }: Schema, job: Jo
     row: (id) => {
       const found = [...slots.found(slotsByKey, id)].find(({ lane, state }) => lane === job.name && state === 'waiting')
       if (!found || !starts(found.schedule)) return null
-      return { key: id, parts: [id], version: null, runAt: found.dueAt, input: null, since: found.dueAt }
+      return { key: id, parts: [id], version: null, runAt: found.dueAt, input: null, since: started(found.dueAt) }
     },
   }
 }

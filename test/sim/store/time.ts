@@ -28,7 +28,11 @@ export const plus = (at: number, ms: number): number => (Number.isFinite(at) ? (
 export const isAheadOf = (at: number, now: number): boolean => at > plus(now, 10_000)
 
 /** How long `to` is after `from`, in ms. */
-export const since = (to: number, from: number): number => (micros(to) - micros(from)) / 1_000
+export function since(to: number, from: number): number {
+  // Before Postgres 17 there is no such interval.
+  if (!Number.isFinite(to) || !Number.isFinite(from)) throw sqlError('22008', 'cannot subtract infinite timestamps')
+  return (micros(to) - micros(from)) / 1_000
+}
 
 /** The same in seconds, as the server divides. */
 export const sinceSeconds = (to: number, from: number): number => (micros(to) - micros(from)) / 1_000_000

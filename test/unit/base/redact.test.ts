@@ -1,6 +1,8 @@
 // Secrets leave text before it is stored, logged or shown; hostile text cannot stall that.
+import { inspect } from 'node:util'
 import { afterEach, expect, test, vi } from 'vitest'
 import { redact } from '../../../src/base/redact.ts'
+import { seededRandom } from '../../sim/seeded-random.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -10,7 +12,14 @@ const pem = `-----BEGIN RSA PRIVATE KEY-----\n${'TOPSECRET\n'.repeat(30)}-----EN
 test.each([
   ['connect postgres://app:TOPSECRET@db.example/x failed', 'connect postgres://app:[redacted]@db.example/x failed'],
   ['redis://:TOPSECRET@cache', 'redis://:[redacted]@cache'],
-  ['Authorization: Bearer TOPSECRET.abc', 'Authorization: [redacted] [redacted]'],
+  ['postgres://app:TOP/SE@CR#ET?x=1@db.example/x', 'postgres://app:[redacted]@db.example/x'],
+  ['postgres:/app:TOPSECRET@db.example/x', 'postgres:/app:[redacted]@db.example/x'],
+  ['app:TOPSECRET@db.example/x', 'app:[redacted]@db.example/x'],
+  ['pwd=TOPSECRET pass: TOPSECRET', 'pwd=[redacted] pass: [redacted]'],
+  ['passphrase=TOPSECRET, private_key=TOPSECRET', 'passphrase=[redacted], private_key=[redacted]'],
+  ['with sk_live_TOPSECRET and AKIATOPSECRET7EXAMP', 'with [redacted token] and [redacted token]'],
+  ['Authorization: Bearer TOPSECRET.abc', 'Authorization: [redacted]'],
+  ['Authorization: Digest user="a", response="TOPSECRET"', 'Authorization: [redacted]'],
   ['sent Basic VE9QU0VDUkVU', 'sent Basic [redacted]'],
   [`token was ${jwt}!`, 'token was [redacted token]!'],
   [`key ${pem} end`, 'key [redacted key] end'],
@@ -29,12 +38,88 @@ test('a private key that was cut off before its end is redacted to the end of th
   expect(redact(`failed: ${pem.slice(0, 120)}`)).toBe('failed: [redacted key]')
 })
 
-test.each(['the row 17 is still pending', 'see https://example.org/a:b/c', 'column "passed" does not exist'])(
-  '%j stays as it is',
-  (text) => {
-    expect(redact(text)).toBe(text)
-  },
-)
+test.each([
+  'the row 17 is still pending',
+  'see https://example.org/a:b/c',
+  'column "passed" does not exist',
+  'passed: 3, failed: 0',
+  'password authentication failed for user "app"',
+  'the job token.refresh failed, its key is user:ann@example.org',
+  'at file:///app/node_modules/.pnpm/pg@8.16.3/node_modules/pg/lib/client.js:631:17',
+  'at http://localhost:5173/node_modules/.pnpm/vue@3.5.0/dist/vue.js:3:4',
+])('%j stays as it is', (text) => {
+  expect(redact(text)).toBe(text)
+})
+
+/** Ways to write a secret into a text; each is given one that is made of the characters it may hold. */
+const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+const shapes: readonly (readonly [characters: string, text: (secret: string) => string])[] = [
+  ...[
+    'password',
+    'db_password',
+    'passwd',
+    'PGPASS',
+    'dbPass',
+    'pwd',
+    'passphrase',
+    'private_key',
+    'privateKey',
+  ].flatMap(
+    (name) =>
+      [
+        [`${letters}/:@#?%+!$*.-_~^|`, (secret) => `${name}=${secret}`],
+        // With a colon behind the comma it would be the name of the next value.
+        [`${letters}/@#?%+!$*.-_~^|,;&`, (secret) => `${name}: ${secret} and more`],
+        [`${letters} "'\\,;&{}[]()\n`, (secret) => JSON.stringify({ user: 'ann', [name]: secret, more: 1 })],
+        [`${letters} '\\,;&{}[]()\n`, (secret) => JSON.stringify(JSON.stringify({ [name]: secret, more: 'b' }))],
+        [`${letters} "'\\,;&{}[]()`, (secret) => inspect({ user: 'ann', [name]: secret, more: 1 })],
+        [`${letters} ,;&`, (secret) => inspect(new Map([[name, secret]]))],
+        [`${letters} ,;&`, (secret) => `Key (${name})=(${secret}) already exists.`],
+        [`${letters}/:@#?%+!$*.-_~`, (secret) => `run --${name} ${secret} --more`],
+        [`${letters} ,;&`, (secret) => `<${name}>${secret}</${name}>`],
+      ] as [string, (secret: string) => string][],
+  ),
+  ...['postgres://', 'postgres:/', 'redis://', 'amqp+ssl://'].flatMap(
+    (scheme) =>
+      [
+        [`${letters}/:@#?%+!$*.-_~^|,;&='`, (secret) => `${scheme}app:${secret}@db.example:5432/shop`],
+        [
+          `${letters}/:@#?%+!$*.-_~^|,;&='`,
+          (secret) => JSON.stringify({ url: `${scheme}app:${secret}@db.example/shop` }),
+        ],
+      ] as [string, (secret: string) => string][],
+  ),
+  // Digits and a slash behind the first colon are the port of a web address.
+  [`${letters}/:@#?%+!$*.-_~^|,;&='`, (secret) => `https://app:x${secret}@api.example/v1`],
+  [`${letters}:@#?%+!$*.-_~^|,;&='`, (secret) => `connect app:${secret}@db.example/shop failed`],
+  [`${letters}._~+/=-`, (secret) => `Authorization: Bearer ${secret}`],
+  [`${letters}._~+/=-`, (secret) => `{ authorization: 'Token ${secret}' }`],
+  [`${letters}._~+/=-`, (secret) => `sent bearer ${secret}`],
+  [`${letters}abcdef`, (secret) => `key sk_live_${secret} is not valid`],
+  [`${letters}abcdef`, (secret) => `stripe.sk_test_${secret}`],
+  [letters, (secret) => `AKIA${secret} is not valid`],
+  [`${letters}abcdef_-`, (secret) => `eyJhbGciOiJIUzI1NiJ9.eyJ${secret}.${secret}`],
+  [`${letters}+/=\n`, (secret) => `-----BEGIN EC PRIVATE KEY-----\n${secret}\n-----END EC PRIVATE KEY-----`],
+  [`${letters}+/=`, (secret) => JSON.stringify({ pem: `-----BEGIN KEY-----\n${secret}\n${secret}` })],
+]
+
+test('no part of a secret survives, whatever it holds and however it is written', () => {
+  const seed = Number(process.env.REGROW_SEED ?? Math.floor(performance.timeOrigin) % 1_000_000)
+  const random = seededRandom(seed)
+  for (const [characters, write] of shapes)
+    for (let i = 0; i < 20; i++) {
+      const character = (from: string) => from[Math.floor(random.float() * from.length)] as string
+      // It begins and ends with a letter: blanks there are no part of it.
+      const middle = Array.from({ length: 14 + Math.floor(random.float() * 20) }, () => character(characters))
+      const secret = [character(letters), ...middle, character(letters)].join('')
+      const text = write(secret)
+      const clean = redact(`before ${text}`)
+      const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
+      const left = parts.filter((part) => /[A-Z2-9]{4}/.test(part) && clean.includes(part))
+      expect({ seed, text, clean, left }).toEqual({ seed, text, clean, left: [] })
+      expect(clean.startsWith('before ')).toBe(true)
+    }
+})
 
 /** The patterns, as `redact` really uses them. */
 function patterns(): RegExp[] {
@@ -69,6 +154,10 @@ test.each([
   ['half urls', 'ab://c:'],
   ['spaces after bearer', `bearer${' '.repeat(1_000)}`],
   ['open quotes', `secret="\\`],
+  ['open brackets', 'secret=('],
+  ['escaped quotes', 'token\\"=\\"'],
+  ['commas', 'password=,'],
+  ['half addresses', 'ab:c@d'],
 ])('100 KB of %s pass', (_, piece) => {
   const text = piece.repeat(Math.ceil(100_000 / piece.length))
   expect(redact(text)).toEqual(expect.any(String))

@@ -14,10 +14,24 @@ test('one column or several are covered; values are texts as Postgres writes the
   ])
   expect(none).toEqual([])
   expect(job.covers).toEqual([
-    { table: 'databases', column: 'state', terminal: ['ready', '7', 'true', null], key: null },
-    { table: 'app.backups', column: 'phase', terminal: null, key: ['tenant', 'id'] },
+    { table: 'databases', column: 'state', terminal: ['ready', '7', 'true', null], waits: {}, key: null },
+    { table: 'app.backups', column: 'phase', terminal: null, waits: {}, key: ['tenant', 'id'] },
   ])
   expect(readJob('database.create', { pending }).job.covers).toEqual([])
+})
+
+test('values in which rows wait for something else are named with the reason', () => {
+  const covers = { table: 'branches', column: 'state', terminal: ['ready'] }
+  expect(read({ ...covers, waits: { attaching: 'its database is ready' } }).job.covers[0]?.waits).toEqual({
+    attaching: 'its database is ready',
+  })
+  for (const waits of [['attaching'], 'attaching', { attaching: true }, { attaching: ' ' }, null])
+    expect(mistakes({ ...covers, waits })).toEqual([
+      `job: \`covers\`.waits is ${JSON.stringify(waits)}; expected a reason by value, such as { attaching: 'its database is ready' }`,
+    ])
+  expect(mistakes({ ...covers, waits: { ready: 'x' } })).toEqual([
+    'job: `covers`: ready is in `terminal` and in `waits`; a row waits, or is done',
+  ])
 })
 
 test('every mistake is told, with a guess for a misspelt option', () => {

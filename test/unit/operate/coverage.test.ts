@@ -42,6 +42,8 @@ const value = (given: Partial<CoveredValue>): CoveredValue => ({
   value: 'x',
   terminal: false,
   claims: [],
+  waits: null,
+  asked: [],
   unclaimed: null,
   ...given,
 })
@@ -54,13 +56,15 @@ const column = (given: Partial<CoveredColumn>): CoveredColumn => ({
   bounded: null,
   values: [],
   strangers: [],
+  waitStrangers: [],
+  workers: {},
   shared: [],
   ...given,
 })
 const told = (given: Partial<CoveredColumn>) => findingsOf(column(given)).map(({ level, code }) => `${level} ${code}`)
 
 test('a claim that is not known is never called unclaimed, and never taken for a claim', () => {
-  const unknown = { job: 'one', proof: 'unknown', clock: false } as const
+  const unknown = { job: 'one', proof: 'unknown', clock: false, others: [] } as const
   const rows = { count: 1, more: false, keys: ['1'] }
   expect(told({ values: [value({})] })).toEqual(['bad state_unclaimed'])
   expect(told({ values: [value({ claims: [unknown] })] })).toEqual(['note state_unknown'])
@@ -69,6 +73,24 @@ test('a claim that is not known is never called unclaimed, and never taken for a
     'note rows_not_yet',
   ])
   expect(told({ values: [value({ value: 'y', terminal: true, claims: [unknown] })] })).toEqual([])
+})
+
+test('a state that waits on purpose is a note; one that may wait for another table is told apart from one that nobody will find', () => {
+  const rows = { count: 1, more: false, keys: ['1'] }
+  const claim = { job: 'one', proof: 'rows', clock: false, others: [] } as const
+  const joined = { ...claim, others: ['public.b', 'app.c'] }
+  expect(told({ values: [value({ waits: 'b is there' })] })).toEqual(['note state_waits'])
+  expect(told({ values: [value({ waits: 'b is there', claims: [claim], unclaimed: rows })] })).toEqual([
+    'note state_waits',
+  ])
+  expect(told({ values: [value({ waits: 'b is there', claims: [claim] })] })).toEqual([])
+  expect(told({ values: [value({ asked: ['two'] })] })).toEqual(['warn state_asked_elsewhere'])
+  expect(told({ values: [value({ claims: [claim], unclaimed: rows })] })).toEqual(['bad rows_unclaimed'])
+  const waiting = { values: [value({ claims: [joined], unclaimed: rows })], workers: { 'public.b': ['two'] } }
+  expect(told(waiting)).toEqual(['warn rows_waiting'])
+  expect(findingsOf(column(waiting))[0]?.message).toBe(
+    `a.state: 'x': no pending query returns 1 row (1) now; one also asks b, app.c, and may return them when a row there changes (two works on that)`,
+  )
 })
 
 test('terminal lists that say the same in another order do not differ; one that says nothing agrees', () => {

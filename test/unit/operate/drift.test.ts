@@ -9,6 +9,7 @@ const job = (pending: { count: number; estimated: boolean } | null, more: Partia
   ({
     hints: { due: 3, delayed: 2 },
     intents: 0,
+    quarantined: 0,
     unowned: null,
     pause: null,
     sweep: { pushed: 7, dropped: 4, pending: pending && { ...pending, at } },
@@ -28,6 +29,7 @@ test('hints beyond what is pending start nothing; where that is a guess, nobody 
   expect(beyond({ count: 5, estimated: false })).toBe(0)
   expect(beyond({ count: 90, estimated: false })).toBe(0)
   expect(beyond({ count: 1, estimated: false }, { intents: 4 })).toBe(1)
+  expect(beyond({ count: 5, estimated: false }, { quarantined: 2 })).toBe(2)
   expect(beyond({ count: 1, estimated: true })).toBeNull()
   expect(beyond(null)).toBeNull()
   expect(beyond({ count: 1, estimated: false }, { hints: null })).toBeNull()

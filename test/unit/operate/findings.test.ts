@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Finding, type FindingCode, findings, type State } from '../../../src/operate/findings.ts'
 import type { JobStatus } from '../../../src/operate/status.ts'
+import { waitingOf } from '../../../src/operate/waiting.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../../../src/store/inspector.ts'
 
 const at = new Date('2030-01-01T12:00:00Z')
@@ -209,7 +210,76 @@ test('claims without a live owner are bad after four leases: freeing takes two a
   expect(found(dead(minute + 1))).toEqual(['bad claims_unowned'])
   expect(found(dead(minute + 1, { leaseMs: minute }))).toEqual([])
   expect(theOne(dead(2 * minute), 'claims_unowned').hint).toContain('idle in transaction')
-  expect(theOne(dead(2 * minute, { workers: [worker({ live: false })] }), 'claims_unowned').hint).toContain('start one')
+})
+
+describe('while no worker is alive', () => {
+  const jobs = ['c', 'a', 'b'].map((name) => job({ job: name, workers: 0 }))
+  const nobody = (more: Partial<State> = {}) => state({}, { workers: [worker({ live: false })], jobs, ...more })
+
+  test('one finding says so, for all jobs, claims and schedules that wait for a worker', () => {
+    expect(found(nobody())).toEqual(['bad no_worker'])
+    expect(theOne(nobody(), 'no_worker')).toMatchObject({
+      job: null,
+      message: 'No worker is alive: 3 jobs stand still (a, b, c)',
+      hint: expect.stringContaining('regrow work'),
+    })
+    const dead = { job: 'd', workers: 0, unowned: { count: 2, since: ago(hour) } }
+    const stale = [{ name: 'nightly', job: 'a', why: 'absent', since: ago(hour), endsAt: null } as const]
+    expect(found(nobody({ jobs: [...jobs, job(dead)], stale }))).toEqual(['bad no_worker'])
+    expect(theOne(nobody({ jobs: [job(dead)] }), 'no_worker').message).toBe(
+      'No worker is alive: 1 job stands still (d); 2 claims are left of those that died',
+    )
+    const seven = [...'gfedcba'].map((name) => job({ job: name, workers: 0 }))
+    expect(theOne(nobody({ jobs: seven }), 'no_worker').message).toContain('7 jobs stand still (a, b, c, d, e, …)')
+  })
+
+  test('what has other reasons is found as well', () => {
+    const failing = job({ job: 'a', workers: 0, quarantined: 1 })
+    expect(found(nobody({ jobs: [failing] }))).toEqual(['bad no_worker', 'warn quarantined'])
+  })
+
+  test('it is only worth a look when all of them are paused, and nothing when no job was ever swept', () => {
+    expect(found(nobody({ jobs: [job({ workers: 0, pause: pause() })] }))).toEqual(['warn no_worker', 'warn paused'])
+    expect(found(nobody({ jobs: [job({ workers: 0, sweep: null })] }))).toEqual([])
+  })
+})
+
+describe('a count of what waits', () => {
+  const counted = (ms: number, more: Partial<JobStatus> = {}) =>
+    state({ workers: 0, sweep: sweep({ pending: { count: 7, estimated: false, at: ago(ms) } }), ...more })
+  const message = (given: State) => theOne(given, 'no_handler').message
+
+  test('carries its age when it is older than two minutes', () => {
+    expect(message(counted(2 * minute))).toBe('a: no live worker has its handler; 7 or more wait for one')
+    expect(message(counted(3 * hour))).toBe(
+      'a: no live worker has its handler; 7 waited for one when they were last counted, 3h ago',
+    )
+    expect(message(counted(3 * hour, { hints: { due: 9, delayed: 0 } }))).toContain('; 9 or more wait for one')
+    const two = ['a', 'b'].map((name, i) => ({ ...(counted((i + 1) * hour).jobs[0] as JobStatus), job: name }))
+    expect(theOne(state({}, { workers: [], jobs: two }), 'no_worker').message).toBe(
+      'No worker is alive: 2 jobs stand still (a, b); 14 waited for one when they were last counted, 2h ago',
+    )
+  })
+
+  test('leaves out what is in quarantine', () => {
+    expect(message(counted(minute, { quarantined: 3 }))).toContain('; 4 or more wait for one')
+    expect(message(counted(minute, { quarantined: 7 }))).toBe('a: no live worker has its handler')
+    expect(message(counted(minute, { intents: 9, quarantined: 7 }))).toContain('; 2 or more wait for one')
+    expect(waitingOf(counted(3 * hour, { quarantined: 3 }).jobs[0] as JobStatus, at)).toEqual({
+      ...{ count: 4, estimated: false, at: ago(3 * hour), stale: true },
+    })
+    expect(waitingOf(job({ sweep: null }), at)).toBeNull()
+  })
+
+  test('of a pause and of the longest wait carries its age, too', () => {
+    const pending = { count: 300, estimated: false, at: ago(hour) }
+    const grows = state({ pause: pause({ backlog: 10 }), sweep: sweep({ pending }) })
+    expect(theOne(grows, 'pause_grows').message).toContain('300 were 1h ago, when they were last counted')
+    const waits = sweep({ everyMs: hour, oldestAt: ago(4 * hour), lastSuccessAt: ago(2 * hour) })
+    expect(theOne(state({ sweep: waits }), 'waiting_long').message).toBe(
+      'a: a pending row has waited for 2h at least, by the sweep of 2h ago',
+    )
+  })
 })
 
 describe('a pause', () => {

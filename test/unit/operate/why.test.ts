@@ -35,12 +35,16 @@ const usual: WhyFacts = {
   pending: { state: 'pending', version: null, waitMs: 0 },
   queue: { name: 'redis', shared: true, down: false },
   ...{ hint: { dueInMs: 0, fresh: true }, dueHints: 1, versioned: false },
-  ...{ attemptsMax: 20, timeoutMs: 900_000, leaseMs: 15_000 },
+  ...{ running: 0, concurrency: null, attemptsMax: 20, timeoutMs: 900_000, leaseMs: 15_000 },
 }
 const pause = { job: 'ship', reason: 'r', author: 'ann', since: minutes(-1), until: null, backlog: null }
 
+const long = 'x'.repeat(1_025)
+
 const cases: readonly [WhyReason, Partial<WhyFacts>, next: RegExp][] = [
+  ['key_unusable', { key: 'k'.repeat(1_025) }, /it never runs/],
   ['query_broken', { pending: { state: 'broken', error: 'no such table' } }, /tries again in 1m/],
+  ['key_unusable', { key: long, item: null }, /never runs/],
   [
     'running',
     { ledger: { ...ledger, state: 'running', claim: { worker, beating: true, alone: false } } },
@@ -75,6 +79,10 @@ const cases: readonly [WhyReason, Partial<WhyFacts>, next: RegExp][] = [
   ['suspect', { ledger: { ...ledger, crashes: 2, suspect: true } }, /nothing beside it/],
   ['queue_down', { queue: { name: 'redis', shared: true, down: true }, hint: 'unknown' }, /Nothing is lost/],
   ['queued', {}, /its turn comes/],
+  ['queued', { concurrency: 2, running: 1 }, /its turn comes/],
+  ['queued', { concurrency: 2, running: 3, workers: { live: 2, able: 2 } }, /its turn comes/],
+  ['slots_full', { concurrency: 2, running: 2 }, /when one of these ends/],
+  ['slots_full', { concurrency: 2, running: 4, workers: { live: 2, able: 2 }, dueHints: 9 }, /when one of these ends/],
   ['hinted_later', { hint: { dueInMs: 5_000, fresh: false } }, /pops it then/],
   ['sweep_failing', { hint: null, sweep: { ...sweep, errors: 2, lastError: 'timeout' } }, /a lost hint stays lost/],
   ['queue_full', { hint: null, sweep: { ...sweep, dropped: 9 } }, /as the queue drains/],

@@ -28,6 +28,7 @@ function scene(each: () => number, fails: (keys: readonly string[]) => boolean =
       entry: { job: { name: 'a' }, key },
       statement: { text: '', values: [] },
       row: { key },
+      maySend: () => true,
       alone: async () => {
         alone.push(key)
         return { rows: [{ key }] }

@@ -29,3 +29,17 @@ test.each<[Verdict, boolean, 'start' | 'success', 'dropped' | 'looked at again' 
     Array.isArray(expected) ? [{ job: 'a', key: 'k', delayMs: expected[0], fresh: expected[1] }] : [],
   )
 })
+
+test('what is due after the next sweep is left to that sweep', () => {
+  const { job } = readJob('a', { pending: sql`select id from t`, sweep: { every: '1m' } })
+  const reaction = react(
+    job,
+    [60_000, 60_001, 365 * 86_400_000].map((waitMs, i) => ({
+      hint: { job: 'a', key: `k${i}`, fresh: true },
+      why: 'later' as const,
+      waitMs,
+      ledgerVersion: null,
+    })),
+  )
+  expect(reaction.push.map(({ key }) => key)).toEqual(['k0'])
+})

@@ -14,7 +14,7 @@ async function world(timeoutMs: number) {
     recycle: (count) => recycle.push(count),
   })
   const controller = new AbortController()
-  const none = { nobodys: undefined, aborted: undefined, timedOut: undefined }
+  const none = { nobodys: undefined, txCalls: undefined, aborted: undefined, timedOut: undefined }
   const given: Outcome[] = []
   const call: Watched = {
     entries: [],

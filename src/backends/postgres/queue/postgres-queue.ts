@@ -132,6 +132,12 @@ export class PostgresQueue implements Queue {
     return { size: { bytes: Number(rows[0]?.bytes), hints: Number(rows[0]?.hints) }, wakes }
   }
 
+  async forget(job: string): Promise<number> {
+    const { rows } = await this.#db.query(statements.forget, [job])
+    this.#pushes.forget()
+    return Number(rows[0]?.count ?? 0)
+  }
+
   async wipe(): Promise<number> {
     const { rows } = await this.#db.query(statements.wipe)
     this.#pushes.forget()

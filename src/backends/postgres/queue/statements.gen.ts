@@ -49,6 +49,10 @@ select seen.scanned, seen.eligible, seen.unusable,
   seen.rows::text as rows, seen.sample::text as sample,
   case when added.count > 0 then pg_notify('regrow_hints', :1::text)::text end as told
 from added cross join env cross join seen`,
+  forget: `with gone as (
+  delete from regrow.hints where job = $1::text returning 1
+)
+select count(*)::int as count from gone`,
   moveMark: `with found as materialized (
   select epoch, sequence from regrow.canary for update
 ),

@@ -20,6 +20,15 @@ for first = 2, #KEYS, 7 do
   answer[#answer + 1] = delayed
 end
 return answer`,
+  forget: `local wrong = foreign(KEYS[1], ARGV[1])
+if wrong then return wrong end
+local job, lost = job_at(3), 0
+for _, lane in ipairs({ job.fresh, job.swept }) do
+  lost = lost + call('SCARD', lane.set) + call('ZCARD', lane.delayed)
+end
+call('UNLINK', unpack(KEYS, 3, 9))
+call('SREM', KEYS[2], ARGV[2])
+return lost`,
   moveMark: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local mark = call('GET', KEYS[2])

@@ -22,3 +22,9 @@ alter table regrow.pulse
 alter table regrow.schedules add column if not exists ran_until timestamptz;
 
 -- Intents.
+
+-- Texts that no setting of a session changes (plain-text.ts).
+create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text';

@@ -232,5 +232,9 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists set_back_at timestamptz,
   add column if not exists set_back_ms bigint`,
     `alter table regrow.schedules add column if not exists ran_until timestamptz`,
+    `create or replace function regrow.plain_text(value anyelement) returns text language sql stable
+  set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
+  set bytea_output = 'hex' set lc_monetary = 'C'
+  as 'select value::text'`,
   ] },
 ]
