@@ -1,5 +1,5 @@
 -- Inspect jobs: how each job stands that one of regrow's tables names. $1 lease in ms
--- Returns at_ms on every row, and one row at least: job is null when no table names any.
+-- Returns at_ms and the pulse (missing, set_back_at_ms and by how much) on every row, and one row at least: job is null when no table names any.
 -- Reads ledger and intents whole: for a person, not for a loop.
 -- no_progress: keys that failed because their row stayed pending, and runs of which no version tells, in the present pass or
 -- the one before, whichever are more: a row that never changes runs once in each. Errors that are stored out of line are none
