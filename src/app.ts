@@ -66,7 +66,7 @@ export interface WorkerHandle {
   readonly jobs: readonly string[]
   /** Stops popping, waits up to `grace` (25 s), aborts, gives back. Called again, it waits no longer. */
   stop(options?: { grace?: Duration }): Promise<void>
-  /** The age of each loop's last success: what readiness is. */
+  /** The age of each loop's last success: what readiness is. It and `slots` wait for the start, and reject as `ready` does. */
   report(): Promise<LoopReport[]>
   /** How many slots are free, and how many are stuck. */
   slots(): Promise<SlotReport>

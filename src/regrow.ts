@@ -9,7 +9,8 @@ import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
-import { hintingAfterCommit } from './enqueue/after-commit.ts'
+import { afterCommit, hintingAfterCommit } from './enqueue/after-commit.ts'
+import { executorOf } from './enqueue/arguments.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
@@ -38,7 +39,7 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/de
 import { handOver, handOverLane } from './schedule/hand-over.ts'
 import { instantsOf, patternMistake } from './schedule/keep.ts'
 import { guardedStore } from './store/guarded.ts'
-import { isAway, isRefused } from './store/opening.ts'
+import { isAway, isOutage, isRefused } from './store/opening.ts'
 import type { Source } from './store/source.ts'
 import { guards } from './store/unguarded.ts'
 import { sweepLoops } from './sweep/loops.ts'
@@ -59,7 +60,7 @@ export function compose<Tx = Transaction>(
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
@@ -207,6 +208,8 @@ export function compose<Tx = Transaction>(
         schedules,
         timetable,
         handOverLane,
+        afterCommit,
+        executorOf,
         keep: async (names, reason) => void (await keepSchedules({ ...open, schedules }, names, reason)),
         mistake: patternMistake,
         instants: instantsOf,

@@ -9,7 +9,7 @@ const errorsMost = 12
 const charactersMost = { inner: 600, outer: 4_000 }
 
 export function errorText(thrown: unknown): string {
-  if (typeof thrown === 'string') return thrown
+  if (typeof thrown === 'string' && thrown !== '') return thrown
   if (!isErrorLike(thrown)) return notAnError(thrown)
   const told = new Set<unknown>([thrown])
   const inner = innerLines(thrown, told, '')

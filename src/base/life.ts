@@ -2,8 +2,9 @@
 // may come in any order and any number of times.
 import type { Clock } from './clock.ts'
 import { RegrowError } from './errors.ts'
+import { pledge } from './pledge.ts'
 
-/** How long calls that are under way may take to end before what they use is closed. */
+/** How long calls that are under way may take to end before what they use is closed, and how long that may take then. */
 const patienceMs = 10_000
 
 export class Life {
@@ -76,11 +77,25 @@ export class Life {
     if (this.#workers.size > 0) await Promise.allSettled([...this.#workers].map((stop) => stop()))
     this.#closed = true
     if (this.#calls > 0) {
-      const enough = new AbortController()
-      this.#quiet = () => enough.abort()
-      await this.#clock.sleep(patienceMs, enough.signal)
+      const { promise, resolve } = pledge()
+      this.#quiet = resolve
+      await this.#within(promise)
     }
-    await end()
+    // S16: an opening that hangs, or a handler that ignores its signal and keeps its connection, must not keep the caller of `close`.
+    await this.#within(end())
+  }
+
+  /** Waits until `work` has ended, or for as long as its patience lasts; throws what it throws until then. */
+  async #within(work: Promise<void>): Promise<void> {
+    const over = new AbortController()
+    let failure: { readonly error: unknown } | undefined
+    void work
+      .catch((error: unknown) => {
+        failure = { error }
+      })
+      .finally(() => over.abort())
+    await this.#clock.sleep(patienceMs, over.signal)
+    if (failure) throw failure.error
   }
 }
 

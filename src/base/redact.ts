@@ -30,9 +30,10 @@ const rules: readonly (readonly [RegExp, string])[] = [
     /(?<![A-Za-z0-9])(?:[rsp]k[_-](?:live|test|proj|ant|svcacct)[_-][\w-]{6,400}|sk-\w{20,400}|whsec_[\w+/=-]{8,400}|gh[oprsu]_\w{20,400}|github_pat_\w{20,400}|glpat-[\w-]{15,400}|xox[a-z]-[\w-]{10,400}|npm_\w{30,400}|AIza[\w-]{30,400}|SG\.[\w-]{10,400}\.[\w-]{10,400}|A(?:KIA|SIA|ROA|IDA)[A-Z0-9]{12,128})/g,
     '[redacted token]',
   ],
-  // A password may hold any character of an address: it ends at the last @. The port of a web address is none.
+  // A password may hold any character of an address: it ends at the last @. The port of a web address is none, nor is the word itself in an
+  // example.
   [
-    /(:\/{1,3}[^\s:@/]{0,1000}):(?!(?<=\bhttps?:\/\/[^\s:@/]{0,1000}:)\d{1,5}[/?#])(?:[^\s"<>]{1,1000}|\S{1,1000})@/gi,
+    /(:\/{1,3}[^\s:@/]{0,1000}):(?!password@)(?!(?<=\bhttps?:\/\/[^\s:@/]{0,1000}:)\d{1,5}[/?#])(?:[^\s"<>]{1,1000}|\S{1,1000})@/gi,
     '$1:[redacted]@',
   ],
   // Without a scheme it is told from an e-mail address by what is behind the host.

@@ -6,8 +6,11 @@ import type { Clock } from './clock.ts'
 const intervalMs = { first: 10_000, most: 300_000 }
 /** Different things at a time; more of them count as one, so that hostile names cannot fill the memory. */
 const kindsMax = 200
+/** Of one family: when the same mistake is in two hundred jobs, the first of them are named and the others are counted. */
+const familyMax = 8
 
 interface Kind<T> {
+  readonly family: string
   until: number
   intervalMs: number
   held: { last: T; count: number } | null
@@ -16,27 +19,35 @@ interface Kind<T> {
 
 export class Repeats<T> {
   readonly #clock: Pick<Clock, 'now' | 'after'>
-  readonly #say: (what: T, more: number) => void
+  readonly #say: (what: T, more: number, overMs: number) => void
   readonly #kinds = new Map<string, Kind<T>>()
 
-  /** `say` is given the last of its kind, and how many more there were since it was said before. */
-  constructor(clock: Pick<Clock, 'now' | 'after'>, say: (what: T, more: number) => void) {
+  /** `say` is given the last of its kind, how many more there were since it was said before, and how long that is. */
+  constructor(clock: Pick<Clock, 'now' | 'after'>, say: (what: T, more: number, overMs: number) => void) {
     this.#clock = clock
     this.#say = say
   }
 
-  tell(name: string, what: T): void {
+  /** `family`: what has the same cause, whatever it is about. */
+  tell(name: string, what: T, family = name): void {
     const now = this.#clock.now()
     this.#forget(now)
-    const kindName = this.#kinds.has(name) || this.#kinds.size < kindsMax ? name : ''
+    const kindName = this.#kinds.has(name) ? name : this.#room(name, family)
     const kind = this.#kinds.get(kindName)
     if (!kind) {
-      this.#kinds.set(kindName, { ...interval(now, intervalMs.first), held: null, cancel: () => {} })
-      this.#say(what, 0)
+      this.#kinds.set(kindName, { family, ...interval(now, intervalMs.first), held: null, cancel: () => {} })
+      this.#say(what, 0, 0)
       return
     }
     if (!kind.held) kind.cancel = this.#clock.after(kind.until - now, () => this.#due(kind), { background: true })
     kind.held = { last: what, count: (kind.held?.count ?? 0) + 1 }
+  }
+
+  /** The name under which a new kind counts. */
+  #room(name: string, family: string): string {
+    if (this.#kinds.size >= kindsMax) return ''
+    const relatives = [...this.#kinds.values()].filter((kind) => kind.family === family)
+    return relatives.length < familyMax ? name : `more of ${family}`
   }
 
   /** Says what was held back, and begins anew. */
@@ -57,7 +68,8 @@ export class Repeats<T> {
   #release(kind: Kind<T>): void {
     const { held } = kind
     kind.held = null
-    if (held) this.#say(held.last, held.count - 1)
+    const overMs = this.#clock.now() - (kind.until - kind.intervalMs)
+    if (held) this.#say(held.last, held.count - 1, overMs)
   }
 
   #forget(now: number): void {

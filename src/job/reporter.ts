@@ -1,5 +1,6 @@
 // What people read of an app without having asked: its warnings, at growing intervals where they repeat, and the lines of handlers.
 import type { Clock } from '../base/clock.ts'
+import { readable } from '../base/duration.ts'
 import type { Events } from '../base/events.ts'
 import { type Log, type LogOption, logTo } from '../base/log.ts'
 import { Repeats } from '../base/repeats.ts'
@@ -11,16 +12,22 @@ export class Reporter {
   #write: Log
   #silent: boolean
 
-  constructor(clock: Clock, events: Events<EventMap>, option: LogOption | undefined) {
+  /** `isOutage`: an error that means that the store is away for now. */
+  constructor(
+    clock: Clock,
+    events: Events<EventMap>,
+    option: LogOption | undefined,
+    isOutage: (error: unknown) => boolean,
+  ) {
     this.#write = logTo(option)
     this.#silent = option === false
-    this.#repeats = new Repeats(clock, ({ level, message, event, fields }, more) => {
-      const count = more === 0 ? '' : ` (and ${more} more like it)`
+    this.#repeats = new Repeats(clock, ({ level, message, event, fields }, more, overMs) => {
+      const count = more === 0 ? '' : ` (and ${more} more like it in the last ${seconds(overMs)})`
       this.#write({ level, message: `${message}${count}`, event, fields })
     })
     events.overhear((name, detail) => {
-      const warning = this.#silent ? null : warningOf(name, detail as never)
-      if (warning) this.#repeats.tell(`${name} ${warning.kind}`, { ...warning, event: name })
+      const warning = this.#silent ? null : warningOf(name, detail as never, isOutage)
+      if (warning) this.#repeats.tell(warning.kind, { ...warning, event: name }, warning.family)
     })
   }
 
@@ -39,3 +46,5 @@ export class Reporter {
     this.#repeats.flush()
   }
 }
+
+const seconds = (ms: number) => readable(Math.max(1, Math.round(ms / 1_000)) * 1_000)

@@ -7,17 +7,30 @@ import type { EventMap } from './event-map.ts'
 
 /** A line for people, before it is decided whether it is said now. */
 export interface Warning extends Pick<LogRecord, 'level' | 'message' | 'fields'> {
-  /** Warnings of one event and one kind are the same to a reader. */
+  /** Warnings of one kind are the same to a reader. */
   readonly kind: string
+  /** Those of one family have the same cause in different jobs. */
+  readonly family: string
 }
 
-type Texts = { readonly [Name in keyof EventMap]?: (detail: EventMap[Name]) => Warning | null }
+/** Whether an error means that the store is away for now. */
+type IsOutage = (error: unknown) => boolean
+
+type Texts = {
+  readonly [Name in keyof EventMap]?: (detail: EventMap[Name], isOutage: IsOutage) => Warning | null
+}
 
 /** What one line of an error holds at most. */
 const errorCharacters = 300
 
-export function warningOf<Name extends keyof EventMap>(name: Name, detail: EventMap[Name]): Warning | null {
-  return texts[name]?.(detail) ?? null
+export function warningOf<Name extends keyof EventMap>(
+  name: Name,
+  detail: EventMap[Name],
+  isOutage: IsOutage,
+): Warning | null {
+  const found = texts[name]?.(detail, isOutage) ?? null
+  if (found === null || found.kind === outageKind) return found
+  return { ...found, kind: `${name} ${found.kind}`, family: `${name} ${found.family}` }
 }
 
 const line = (
@@ -25,10 +38,20 @@ const line = (
   message: string,
   { error, ...fields }: Readonly<Record<string, unknown>> = {},
 ): Warning => {
-  const why = error === undefined || error === null ? '' : reasonOf(error)
-  const kind = [...Object.entries(fields).flatMap(([name, value]) => (name === 'key' ? [] : [value])), alike(why)]
-  return { level, message: why === '' ? message : `${message}: ${why}`, fields, kind: kind.join(' ') }
+  const why = error === undefined || error === null ? '' : reasonOf(error, fields.job)
+  const family = `${level} ${alike(why)}`
+  const kind = [...Object.entries(fields).flatMap(([name, value]) => (name === 'key' ? [] : [value])), family].join(' ')
+  return { level, message: why === '' ? message : `${message}: ${why}`, fields, kind, family }
 }
+
+const outageKind = 'outage'
+
+/** Everything that needs the store fails at the same time while it is away: one line for all of it. */
+const outage = (error: unknown): Warning => ({
+  ...line('error', 'the store cannot be reached; this worker goes on when it is back', { error }),
+  kind: outageKind,
+  family: outageKind,
+})
 
 const texts: Texts = {
   'job.settled': ({ job, key, state, error }) => {
@@ -64,7 +87,8 @@ const texts: Texts = {
           { jobs },
         ),
   'hint.dropped': ({ count, why, error }) => line('warn', dropped[why](count), { why, error }),
-  'sweep.failed': ({ job, error }) => line('error', `the sweep of ${job} failed`, { job, error }),
+  'sweep.failed': ({ job, error }, isOutage) =>
+    isOutage(error) ? outage(error) : line('error', `the sweep of ${job} failed`, { job, error }),
   'declarations.missing': ({ sweeps, schedules }) =>
     line('warn', `${[...sweeps, ...schedules].join(', ')}: gone from the store, and declared again`, {
       sweeps,
@@ -75,7 +99,7 @@ const texts: Texts = {
       queue,
     }),
   'queue.healed': ({ pushed, tookMs }) =>
-    line('info', `the queue has grown back: ${pushed} hints in ${readable(tookMs)}`),
+    line('info', `the queue has grown back: ${counted(pushed, 'hint')} in ${readable(tookMs)}`),
   'queue.down': ({ queue, error }) =>
     line('error', `the queue "${queue}" is down; workers look for work by themselves`, { queue, error }),
   'queue.up': ({ queue, downMs }) => line('info', `the queue "${queue}" is back after ${readable(downMs)}`, { queue }),
@@ -94,44 +118,73 @@ const texts: Texts = {
     line('warn', `the schedule ${schedule} has ended: for seven days no live worker had its job`, { schedule }),
   'worker.failed': ({ error, awaited }) => (awaited ? null : line('error', 'this worker cannot start', { error })),
   'worker.freed': ({ workers, keys }) =>
-    line('warn', `${workers === 1 ? 'a worker' : `${workers} workers`} died; ${keys} keys were freed`),
-  'worker.gone': () => line('warn', 'this worker was declared dead by another one; it goes on under a new identity'),
+    line(
+      'warn',
+      `${counted(workers, 'worker')} died; ${keys === 0 ? 'no key was' : keys === 1 ? '1 key was' : `${keys} keys were`} freed`,
+    ),
+  'worker.gone': () => line('warn', 'another worker declared this one dead; it goes on under a new identity'),
   'worker.recycle': ({ stuck, concurrency }) =>
     line('error', `${stuck} of ${concurrency} slots are stuck: restart this process`),
-  'loop.failed': ({ loop, error }) =>
-    loop === 'open'
-      ? line('error', 'the store cannot be reached, this worker waits for it', { error })
-      : loop === 'stop'
-        ? line('warn', 'the worker could not give back what it held; its keys are freed after the lease', { error })
-        : line('warn', `${loop} failed and goes on`, { loop, error }),
-  'loop.stalled': ({ loop }) => line('warn', `${loop} stalled and was restarted`, { loop }),
+  'loop.failed': ({ loop, error }, isOutage) => {
+    if (loop === 'open') return line('error', 'the store cannot be reached, this worker waits for it', { error })
+    if (loop === 'stop')
+      return line('warn', 'the worker could not give back what it held; its keys are freed after the lease', { error })
+    if (isOutage(error) && !ofQueue.has(loop)) return outage(error)
+    return line('warn', `${whatOf(loop)} failed and is tried again`, { loop, error })
+  },
+  'loop.stalled': ({ loop }) => line('warn', `${whatOf(loop)} took too long and was restarted`, { loop }),
 }
 
-const hints = (count: number) => (count === 1 ? 'a hint' : `${count} hints`)
+/** What the loops do, in the words of somebody who does not know their names. */
+const loopNames: Readonly<Record<string, string>> = {
+  pop: 'taking work from the queue',
+  timeouts: 'the watch over timeouts',
+  beat: 'the heartbeat of this worker',
+  queue: 'asking whether the queue is back',
+  'own sweep': 'looking for work in the store',
+  free: 'looking for dead workers',
+  sweep: 'sweeping',
+  canary: 'asking whether the queue was lost',
+  schedules: 'the audit of the schedules',
+  progress: 'asking whether rows are still pending',
+  settle: 'recording results',
+}
+
+/** `worker <job>`: what happens between the pop of a job's keys and their handler. */
+const whatOf = (loop: string) => loopNames[loop] ?? loop.replace(/^worker /, 'claiming keys of ')
+
+/** Loops that also ask the queue: what is away may be that one. */
+const ofQueue: ReadonlySet<string> = new Set(['pop', 'queue', 'canary'])
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+const hints = (count: number) => counted(count, 'hint')
 
 const dropped: { readonly [Why in EventMap['hint.dropped']['why']]: (count: number) => string } = {
   full: (count) => `the queue is full, the sweep brings what it did not take: ${hints(count)}`,
   memory: (count) => `the queue has no memory left, the sweep brings what it did not take: ${hints(count)}`,
   queue: (count) => `the queue did not take ${hints(count)}; the sweep finds the rows`,
   refused: (count) => `the queue cannot hold ${hints(count)}; the row stays as it is, and health names it`,
-  foreign: (count) => `the queue held ${hints(count)} without a key of the job; thrown away`,
+  foreign: (count) => `the queue held ${hints(count)} that no job has a key for; they were discarded`,
 }
 
 /**
  * What went wrong, in one line: the hint of an error of ours is part of it; of an error without a message (Node makes one of all
  * addresses of a host) what is inside.
  */
-export function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown, job?: unknown): string {
   const inner = error instanceof AggregateError && error.message === '' ? error.errors.map(messageOf).join('; ') : ''
   const text = inner || messageOf(error) || (error instanceof Error ? error.name : '')
   // A text is an error as it was stored: with its stack.
   const [first = ''] = typeof error === 'string' ? text.split('\n', 1) : [text]
   const whole = first
     .slice(0, 10 * errorCharacters)
-    .replace(/\s+→ /, '; ')
+    .replace(`Job "${job}": `, '')
+    .replace(/\.?\s+→ /, '. ')
     .replace(/\s+/g, ' ')
     .trim()
-  const cause = error instanceof RegrowError && error.cause !== undefined ? ` (${reasonOf(error.cause)})` : ''
+  const inside = error instanceof RegrowError && error.cause !== undefined ? reasonOf(error.cause) : ''
+  // Most errors of ours quote what caused them.
+  const cause = inside === '' || whole.includes(inside) ? '' : ` (${inside})`
   return `${whole.length > errorCharacters ? `${whole.slice(0, errorCharacters - 1)}…` : whole}${cause}`
 }
 

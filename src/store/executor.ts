@@ -69,6 +69,11 @@ export interface TransactionOptions {
   /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
   readonly unbounded?: boolean
   /**
+   * It holds statements of regrow's own alone: it is READ COMMITTED, whatever the default of the role or the database is. A user's
+   * transaction has the isolation that the user's database gives it. Defaults to false.
+   */
+  readonly own?: boolean
+  /**
    * Called when it has its connection, with what closes that at once and fails whatever waits for it. Never called where the
    * store could not make another one.
    */
@@ -90,6 +95,9 @@ export interface Together {
   readonly answers: readonly { rows: Row[] }[]
   readonly tookMs: number
 }
+
+/** True when two transactions were in each other's way, and one of them had to give up: it may be begun again as a whole. */
+export const isConflict = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')
 
 /** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
 const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const

@@ -5,7 +5,7 @@ import { withDeadline } from '../base/deadline.ts'
 import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
-import { sqlState } from './executor.ts'
+import { isConflict, sqlState } from './executor.ts'
 import type { CheckQuery, Source } from './source.ts'
 import type { Store } from './store.ts'
 
@@ -15,14 +15,15 @@ const deadlineMs = 25_000
 const triesAfterDeadlock = 3
 const afterDeadlock: RetryChoice = {
   delayMs: 10,
-  again: (error, tries) => isDeadlock(error) && tries < triesAfterDeadlock,
+  again: (error, tries) => isConflict(error) && tries < triesAfterDeadlock,
 }
 /** A minute, or two when each try waits for a table. */
 const triesToMigrate = 20
 
 export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
+  const ended = <T>(what: string, work: () => Promise<T>): Promise<T> => withDeadline(clock, deadlineMs, what, work())
   const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
-    retry(clock, random, afterDeadlock, () => withDeadline(clock, deadlineMs, what, work()))
+    retry(clock, random, afterDeadlock, () => ended(what, work))
   // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
   // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
@@ -33,7 +34,11 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
       get: (target, property) => {
         const method = Reflect.get(target, property)
         if (typeof method !== 'function') return method
-        return (...args: unknown[]) => call(`${name}.${String(property)}`, () => method.apply(target, args))
+        return (...args: unknown[]) => {
+          // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
+          const once = args.some(isTransaction)
+          return (once ? ended : call)(`${name}.${String(property)}`, () => method.apply(target, args))
+        }
       },
     })
   return {
@@ -72,6 +77,10 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
   }
 }
 
+/** The transaction that a call belongs to. Other arguments are data. */
+const isTransaction = (argument: unknown): boolean =>
+  typeof (argument as { query?: unknown } | null | undefined)?.query === 'function'
+
 /** The source, with these in place of its own. */
 const overriding = (
   source: Source,
@@ -87,9 +96,7 @@ function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'
   }
 }
 
-const isDeadlock = (error: unknown) => ['40P01', '40001'].includes(sqlState(error) ?? '')
-
-const isInTheWay = (error: unknown) => isDeadlock(error) || sqlState(error) === '55P03'
+const isInTheWay = (error: unknown) => isConflict(error) || sqlState(error) === '55P03'
 
 /**
  * True when the store refuses what a row holds: a value out of range, a constraint, a limit of the server, a trigger that raises.

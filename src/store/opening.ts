@@ -46,6 +46,10 @@ export function isAway(error: unknown): boolean {
   return passingTexts.test(text) || (error instanceof Error && error.cause !== undefined && isAway(error.cause))
 }
 
+/** True when no statement can be run for now: a single one that was cancelled, or took too long, is no outage. */
+export const isOutage = (error: unknown): boolean =>
+  isAway(error) && sqlState(error) !== '57014' && !(error instanceof RegrowError && error.code === 'deadline')
+
 /** A connection that could not be made may have been refused: the cause says so. */
 const causeIsAway = ({ cause }: RegrowError) => cause === undefined || isAway(cause)
 
@@ -58,8 +62,12 @@ export function adviceOn(error: unknown): string | undefined {
   const found = [sqlState(error), ...[error, ...inner].map(codeOf)].find(
     (code) => code !== undefined && Object.hasOwn(advice, code),
   )
-  return found === undefined ? undefined : advice[found]
+  if (found !== undefined) return advice[found]
+  // The client says so before the server does, without a code.
+  return /\bSASL\b.*\bpassword must be\b/.test(messageOf(error)) ? passwordMissing : undefined
 }
+
+const passwordMissing = 'The server asks for a password, and the address has none.'
 
 const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Nothing listens there. Is the server running, and is the address right?',

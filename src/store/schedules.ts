@@ -11,6 +11,7 @@ export interface ScheduleSpec {
   readonly job: string
   /** Whose hints its slots are: the job's own, or those of the job that hands work over. */
   readonly lane: string
+  /** Cron text, or the text of a calendar interval (src/job/calendar-interval.ts). */
   readonly cron: string | null
   readonly everyMs: number | null
   readonly tz: string
@@ -77,6 +78,13 @@ export interface SlotWrite {
   readonly begins: boolean
 }
 
+/** Work that a slot hands over: the key of a row, or the id of an intent that was made for it. */
+export interface Handed {
+  readonly job: string
+  readonly intent: string | null
+  readonly key: string | null
+}
+
 /** What is written of one schedule, if it still is as it was read. */
 export interface ScheduleWrite {
   readonly name: string
@@ -96,9 +104,10 @@ export interface Tidied {
 export interface Schedules {
   /**
    * Adds schedules, or changes those of the same name: their version is raised, and slots that have not begun are held. One
-   * that a person ended stays so. Returns the names that are there now, as declared by code or not as they were asked for.
+   * that a person ended stays as it is. In `tx` where one is given. Returns the names that are there now, as declared by code or not
+   * as they were asked for.
    */
-  declare(specs: readonly ScheduleSpec[]): Promise<string[]>
+  declare(specs: readonly ScheduleSpec[], tx?: SqlExecutor): Promise<string[]>
   /** Schedules by name, and the store's time. `leaseMs`: how long a silent worker counts as live. */
   look(names: readonly string[], leaseMs: number): Promise<{ atMs: number; rows: ScheduleRow[] }>
   /** The next schedules by name, for an audit. */
@@ -117,6 +126,8 @@ export interface Schedules {
   rewind(names: readonly string[]): Promise<string[]>
   /** Ends what nobody declares any more, and forgets old slots. */
   tidy(leaseMs: number): Promise<Tidied>
+  /** Notes what the slot of this key hands over, in `tx` where one is given. */
+  hand(key: string, handed: Handed, tx?: SqlExecutor): Promise<void>
   /** Ends slots outside of the ledger, in `tx` where one is given: as run, or as skipped for a reason. */
   finish(keys: readonly string[], options?: { tx?: SqlExecutor | undefined; skipped?: SkipReason }): Promise<void>
 }

@@ -41,11 +41,11 @@ export function handleOf({ clock, events, life, jobs, start, over }: HandlePorts
   /** What `ready` answered; undefined: nobody asked for it. */
   let theirs: Promise<void> | undefined
   const started = life.closing ? Promise.reject(closedError()) : unlessAborted(leaving.signal, start(leaving.signal))
-  const ready = started
-    .then(({ registered }) => registered)
-    .catch((error: unknown) => {
-      throw life.closing ? closedError() : leaving.signal.aborted ? leftError() : refusal(error)
-    })
+  /** Why there is no worker, as whoever asks for it should read it. */
+  const explain = (error: unknown): never => {
+    throw life.closing ? closedError() : leaving.signal.aborted ? leftError() : refusal(error)
+  }
+  const ready = started.then(({ registered }) => registered).catch(explain)
   const end = (graceMs: number) => {
     leaving.abort()
     over()
@@ -84,8 +84,8 @@ export function handleOf({ clock, events, life, jobs, start, over }: HandlePorts
       if (stopping || life.closing) theirs.catch(() => {})
       return theirs
     },
-    slots: async (): Promise<SlotReport> => (await started).worker.slots(),
-    report: async (): Promise<LoopReport[]> => (await started).watchdog.report(),
+    slots: async (): Promise<SlotReport> => (await started.catch(explain)).worker.slots(),
+    report: async (): Promise<LoopReport[]> => (await started.catch(explain)).watchdog.report(),
     stop: ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
       if (stopping) now.abort()
       stopping ??= end(milliseconds(grace))

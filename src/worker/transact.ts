@@ -1,9 +1,11 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
+import type { Random } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
 import type { Transaction } from '../job/handler.ts'
 import { builtStatement } from '../job/pending.ts'
-import type { SqlExecutor, Statement, TransactionOptions } from '../store/executor.ts'
+import { isConflict, type SqlExecutor, type Statement, type TransactionOptions } from '../store/executor.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Ready } from './batch.ts'
@@ -20,6 +22,12 @@ type Work<T> = (tx: never) => Promise<T>
 /** How long a run waits whose transaction found the store away. */
 const awayMs = 1_000
 
+/**
+ * A transaction that was in another one's way is begun again as a whole, a second long at most; after that its conflict is a failure
+ * like any other: it may be one that no other try ends.
+ */
+const conflict = { delayMs: 10, triesMax: 10 }
+
 /** Thrown when the claim was gone at the fence; everything was rolled back. */
 export class LeaseLost extends RegrowError {
   constructor() {
@@ -33,6 +41,7 @@ export class LeaseLost extends RegrowError {
 
 export interface TransactPorts {
   readonly clock: Clock
+  readonly random: Random
   readonly ledger: Ledger
   readonly claims: Claims
   readonly transaction: <T>(
@@ -74,7 +83,19 @@ function callsOf({ aborted }: RunState, clock: Clock): TxCalls {
   return calls
 }
 
-async function inTransaction<T>(
+function inTransaction<T>(
+  ports: TransactPorts,
+  state: RunState,
+  calls: TxCalls,
+  fn: Work<T>,
+  settle: boolean,
+): Promise<T> {
+  const again = (error: unknown, tries: number) => isConflict(error) && tries < conflict.triesMax && !state.aborted
+  const work = () => attempt(ports, state, calls, fn, settle)
+  return retry(ports.clock, ports.random, { delayMs: conflict.delayMs, again }, work)
+}
+
+async function attempt<T>(
   { ledger, claims, transaction, source }: TransactPorts,
   state: RunState,
   calls: TxCalls,

@@ -29,6 +29,7 @@ import { settle } from './settle.ts'
 import { settleApart } from './settle-apart.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
+import { startUnique } from './start-unique.ts'
 import { type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
@@ -105,15 +106,16 @@ export class Worker {
     // While one waits for the disk, the next whole batch is on its way.
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch), { whole: 1 })
     this.#ending = { settler: this.#settler, claims: this.claims, slots: this.#slots, events }
+    const { random, log } = ports
     const transact = transacts({
       clock,
+      random,
       ledger: store.ledger,
       claims: this.claims,
       transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
     })
     const sure = () => this.sure()
-    const { random, log } = ports
     this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
   }
 
@@ -251,7 +253,9 @@ export class Worker {
     const { store, source, begin, random } = this.#ports
     const { job } = handler
     const checked = await check(source(job), taken, refused, known)
-    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
+    const { ready, stopped, renewed, broken } = job.slots
+      ? await begun(checked, begin, random)
+      : await startUnique(checked, job, store.intents, random)
     if (stopped.length > 0)
       await release(
         this.#back,

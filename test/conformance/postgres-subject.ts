@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { type RunnableCase, type Skip, storeSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
+import { databaseOf, type Profile, type ProfileDatabase } from '../services/profiles.ts'
 
 /** Brings regrow's tables into the database at `url`. */
 export async function migrated(url: string): Promise<void> {
@@ -49,5 +50,20 @@ export function postgresStoreSuite(
     open: async () => (await driver(database).open({ clock: systemClock, leaseMs: 15_000 })).store,
     query: (text, params = []) => beside.query(text, [...params]),
     skip,
+  })
+}
+
+/** The store suite on a database that is set up as the profile says. */
+export function profileStoreSuite(profile: Profile): RunnableCase[] {
+  let database: ProfileDatabase
+  let beside: pg.Client
+  beforeAll(async () => {
+    database = await databaseOf(profile)
+    beside = await database.session()
+  })
+  afterAll(() => database.drop())
+  return storeSuite({
+    open: async () => (await database.driver().open({ clock: systemClock, leaseMs: 15_000 })).store,
+    query: (text, params = []) => beside.query(text, [...params]),
   })
 }

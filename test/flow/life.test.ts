@@ -140,7 +140,11 @@ test.each(stores)('on %s, a worker that is still opening can be stopped, and its
   ]) {
     const { app } = appOn(store())
     const worker = app.work()
+    const asked = [worker.slots(), worker.report()].map((answer) => answer.catch((error: unknown) => error))
     await end(app, worker)
+    // What it answered before it was stopped, or why there is no worker.
+    for (const answer of await Promise.all(asked))
+      if (answer instanceof Error) expect(answer).toMatchObject({ code: expect.stringMatching(/^(closed|stopping)$/) })
     await worker.stop()
     await worker.ready.catch(() => {})
   }

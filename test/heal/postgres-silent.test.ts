@@ -12,7 +12,7 @@ import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { startProxy, type TcpProxy } from '../services/proxy.ts'
 
-const leaseMs = 6_000
+const leaseMs = 12_000
 /** What docs/postgres.md promises. */
 const backMs = leaseMs + 2_000
 
@@ -121,10 +121,10 @@ describe.concurrent('all connections lead nowhere, and new ones work', () => {
   test('a statement that takes long is left alone, and so is a transaction that waits for its handler', async () => {
     const { url } = await behindProxy()
     const scene = await work('patient', url, async (id, ctx) => {
-      if (id === 1) return scene.finish(id, ctx, `select pg_sleep(5)`)
+      if (id === 1) return scene.finish(id, ctx, `select pg_sleep(8)`)
       return ctx.tx(async (tx) => {
         await tx.query(`insert into patient_effects values ($1)`, [id])
-        await systemClock.sleep(5_000)
+        await systemClock.sleep(8_000)
         await tx.query(`update patient set state = 'done' where id = $1`, [id])
       })
     })

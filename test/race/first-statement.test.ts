@@ -88,7 +88,7 @@ test('a first statement that fails tells its own error and where it came from, a
     await own.query('select 1 / $1::int', [0]).catch(() => {})
     await own.query('insert into effects values ($1)', [6])
   })
-  await expect(caught).rejects.toMatchObject({ code: '25P02' })
+  await expect(caught).rejects.toMatchObject({ code: 'rolled_back', cause: { code: '22012' } })
   await within((own) => own.query('insert into effects values ($1)', [7]))
   expect(await ids()).toEqual([7])
 })

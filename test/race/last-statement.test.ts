@@ -96,7 +96,7 @@ test('an error of the user’s own that was caught stops the COMMIT, too', async
     await own.query('select 1 / 0').catch(() => {})
     await store.ledger.settle('w1', rows, tx)
   })
-  await expect(failing).rejects.toMatchObject({ code: '25P02' })
+  await expect(failing).rejects.toMatchObject({ code: 'rolled_back', cause: { code: '22012' } })
   expect([await count('effects'), await count('regrow.ledger')]).toEqual([0, 1])
 })
 

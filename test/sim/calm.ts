@@ -81,10 +81,11 @@ export class Calm {
   /** Rows, effects and quarantine as they are now, of jobs that somebody has a handler of. */
   ending(): string {
     const { db, user, oracle } = this.#world
-    const lines = [...user.standing].flatMap(([id, { generation, removed }]) => {
+    const lines = [...user.standing].flatMap(([id, { generation, removed, unique }]) => {
       const [job, key] = id.split('\u0000') as [string, string]
       const part = partOf.get(job) as Part
-      if (removed || !this.jobs.includes(job)) return []
+      // Which inputs of one text are merged depends on when each of them starts.
+      if (removed || unique || !this.jobs.includes(job)) return []
       const state = part.input ? (db.intents.has(key) ? 'waits' : 'done') : db.rows(part.table).get(key)?.state
       const effects = part.transacts ? Math.min(1, oracle.effects(job, key, generation)) : '-'
       const quarantined = db.ledger.get(id)?.state === 'quarantined' ? ' quarantined' : ''
@@ -128,10 +129,12 @@ export class Calm {
     return left
   }
 
-  #isFinished(job: string, key: string, id: string, { deed, generation }: Standing): boolean {
+  #isFinished(job: string, key: string, id: string, { deed, generation, merged }: Standing): boolean {
     const { db, oracle } = this.#world
     const part = partOf.get(job) as Part
     const kept = db.ledger.get(id)
+    // Unless a call whose answer was lost has recorded it.
+    if (merged && !kept && !db.intents.has(key)) return true
     if (deed === 'far') return kept?.state === 'retrying' && kept.failures === 0 && (kept.retryAt ?? 0) > farMs
     if (!finishing.includes(deed)) return kept?.state === 'quarantined'
     // A row that only remembers a crash is for the audit: its claim came late, for one that was dead already.
@@ -191,6 +194,7 @@ export class Calm {
     }
     this.#world.hostile.check(this.jobs)
     checkDeclared(this.#world, this.jobs)
+    this.#world.unique.check(this.jobs)
     const open = oracle.openClaims(this.jobs)
     oracle.check('S5', open.length === 0, () => `runs whose end was never recorded: ${open.slice(0, 5).join(', ')}`)
   }

@@ -350,6 +350,13 @@ export class Oracle implements StoreEar {
     }
   }
 
+  /** Keys of a job whose handler has started under the claim that the ledger holds. */
+  runningClaims(job: string): string[] {
+    return [...this.#claims.values()].flatMap((key) =>
+      key.startsWith(`${job}\u0000`) ? [key.slice(job.length + 1)] : [],
+    )
+  }
+
   /** Claims of these jobs whose handler started and whose end was never recorded. */
   openClaims(jobs: readonly string[]): string[] {
     const ours = [...this.#claims].filter(([, key]) => jobs.includes(key.split('\u0000')[0] as string))

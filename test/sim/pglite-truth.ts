@@ -62,6 +62,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'marks.lose': ['marks', 'sweeps'],
   'audits.write': ['ledger'],
   'intents.record': ['intents'],
+  'intents.startUnique': ['intents'],
   'intents.yieldUnique': ['intents'],
   'pauses.pause': ['pauses', 'sweeps'],
   'pauses.resume': ['pauses', 'sweeps'],
@@ -71,12 +72,14 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'schedules.rewind': ['schedules', 'slots'],
   'schedules.tidy': ['schedules', 'slots'],
   'schedules.finish': ['slots'],
+  'schedules.hand': ['slots'],
   'timetable.pause': ['schedules'],
   'timetable.resume': ['schedules', 'slots'],
   'timetable.end': ['schedules', 'slots'],
+  'timetable.remove': ['schedules', 'slots', 'ledger'],
   'timetable.run': ['slots'],
   'inspector.release': ['ledger'],
-  'inspector.drop': ['ledger', 'intents'],
+  'inspector.drop': ['ledger', 'intents', 'slots'],
   transaction: ['ledger', 'intents', 'slots', ...appTables.map(({ table }) => table)],
 }
 

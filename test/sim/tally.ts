@@ -42,6 +42,7 @@ export const faultNames = [
   'enqueue before the row was committed',
   'row committed late under a lower key',
   'row changed while its handler ran',
+  'input merged by its unique text',
   'schedule edited by a deploy',
   'schedule paused',
   'schedule ended and resumed',

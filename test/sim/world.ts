@@ -2,7 +2,7 @@
 import type { Random } from '../../src/base/random.ts'
 import type { EventMap } from '../../src/job/event-map.ts'
 import { type Slot, slotCodec } from '../../src/job/schedule.ts'
-import { type Deed, modelQueries, type Part, partOf } from './cast.ts'
+import { type Deed, mail, modelQueries, type Part, partOf } from './cast.ts'
 import { Fleet, handledIn } from './fleet.ts'
 import type { Stage } from './handlers.ts'
 import { Hostile } from './hostile.ts'
@@ -22,6 +22,7 @@ import { Tally } from './tally.ts'
 import { TimetableWatch } from './timetable-watch.ts'
 import { Trace } from './trace.ts'
 import type { Truth } from './truth.ts'
+import { UniqueWatch } from './unique-watch.ts'
 import { User } from './user.ts'
 import type { QueueServer } from './wired-queue.ts'
 import type { StoreEar } from './wired-store.ts'
@@ -47,6 +48,7 @@ export class SimWorld {
   readonly timetable: TimetableWatch
   /** How far the store's clock is ahead of the world's; negative: it was set back. */
   aheadMs = 0
+  readonly unique: UniqueWatch
   /** Set when the storm is over: handlers of slots are all well then. */
   calm = false
   readonly fleet: Fleet
@@ -82,6 +84,7 @@ export class SimWorld {
       began: (process, part, key, claim) => {
         lookAtStart(starts, process, part, key, claim)
         this.timetable.started(process, part, key)
+        this.unique.started(part.name, key)
       },
     })
     const starts: StartsSurroundings = {
@@ -97,6 +100,11 @@ export class SimWorld {
       db: this.db,
       nowMs: () => this.nowMs(),
       crashed: starts.crashed,
+    })
+    this.unique = new UniqueWatch({
+      now: kernel.now,
+      oracle: () => this.oracle,
+      textOf: (key) => this.user.standing.get(`${mail.name}\u0000${key}`)?.unique ?? null,
     })
     const outcomes = new Outcomes(this.oracle)
     const losses = new Losses(this.oracle, plan.sharedQueue)
@@ -135,6 +143,7 @@ export class SimWorld {
       fleet: () => this.fleet,
       chance: random(4),
       begin: () => this.db.begin(),
+      accepted: (key, atMs) => this.unique.accepted(key, atMs),
       kill: (tx) => this.db.kill(tx),
     })
   }

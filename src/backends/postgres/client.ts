@@ -78,12 +78,19 @@ export interface PostgresOptions {
 }
 
 const quiet = new WeakSet<object>()
+const lastWords = new WeakMap<object, Error>()
+
+/** What the server said when it ended this connection while no statement was under way, or why the connection broke. */
+export const lastWordsOf = (client: object): Error | undefined => lastWords.get(client)
 
 /** Without a listener, a connection that breaks while it is idle, or between two statements, would end the process. */
 export function quieten(source: { on?(event: 'error', listener: (error: Error) => void): unknown }): void {
   if (quiet.has(source)) return
   quiet.add(source)
-  source.on?.('error', () => {})
+  source.on?.('error', (error) => {
+    // The server's own words come first; that the connection is gone comes after them.
+    if (!lastWords.has(source)) lastWords.set(source, error)
+  })
   // A pool tells of its new clients. One may break in the very packet that made it, before who asked for it has it.
   const pool = source as unknown as { on?(event: 'connect', listener: (client: unknown) => void): unknown }
   pool.on?.('connect', (client) => {

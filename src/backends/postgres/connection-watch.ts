@@ -3,16 +3,18 @@
 // a while is looked up over a new connection; when the server knows nothing of it, it is closed, and what waits on it fails (S16).
 import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
+import { readable } from '../../base/duration.ts'
 import type { SqlExecutor } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import type { LoneClient } from './listener.ts'
+import { ownStatement } from './own-statement.ts'
 import { endProcesses, knownProcess, lookAt, processOf, type ServerProcess } from './server-process.ts'
 
 /** The longest time without an answer after which a connection is looked up; shorter with a short lease. */
 const silentMostMs = 5_000
 const silentLeastMs = 1_000
-/** How long a statement of regrow's own may take where nothing else limits it. */
-const dueMs = 20_000
+/** Longer than anybody waits for a statement of regrow's own (store/guarded.ts): its connection is of no use any more. */
+const dueMs = 30_000
 /** What a new connection and a short question may take. */
 const askMs = 10_000
 
@@ -63,7 +65,7 @@ export class ConnectionWatch {
         this.expect(client)
         let broken: Error | undefined
         try {
-          return await client.query(text, [...params])
+          return await ownStatement(client, text, params)
         } catch (error) {
           broken = error as Error
           throw error
@@ -150,7 +152,7 @@ export class ConnectionWatch {
         use.read = read
         use.waitsFrom = now
       } else if (now - use.waitsFrom >= this.#silentMs) silent = true
-      if (now >= use.endsAt) this.close(use.client, lost())
+      if (now >= use.endsAt) this.close(use.client, broken(`it had no answer within ${readable(dueMs)}`))
     }
     if (silent) await this.#ask((lone) => this.#closeLost(lone))
   }
@@ -169,7 +171,7 @@ export class ConnectionWatch {
     const found = uses.filter(isLost)
     if (found.length === 0) return
     this.#outdatedBefore = askedAt
-    for (const { client } of found) closeAtOnce(client, lost())
+    for (const { client } of found) closeAtOnce(client, broken('the server knows nothing of what it was asked over it'))
     await endProcesses(
       lone,
       found.map(({ client }) => knownProcess(client) as ServerProcess),
@@ -205,7 +207,4 @@ const readBy = ({ connection }: PgClient) => connection?.stream?.bytesRead
 const isWaiting = ({ readyForQuery }: PgClient) => readyForQuery === false
 
 /** As when the other end had said so. */
-const lost = () =>
-  Object.assign(new Error('The connection was closed: the server knows nothing of what it was asked over it'), {
-    code: 'ECONNRESET',
-  })
+const broken = (why: string) => Object.assign(new Error(`The connection was closed: ${why}`), { code: 'ECONNRESET' })

@@ -9,6 +9,7 @@ import { checkedAddress } from './address.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
 import { type Connections, ConnectionWatch } from './connection-watch.ts'
 import { clientsBeside, type LoneClient, listener } from './listener.ts'
+import { ownStatement } from './own-statement.ts'
 import { type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
 import { isDirect } from './server-process.ts'
@@ -125,14 +126,12 @@ function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
 function onClient(client: PgClient, limit: Limit): OpenDatabase {
   quieten(client)
   const inTurn = limited(1)
-  const alone: Pick<PgPool, 'query' | 'connect'> = {
-    query: (text, values) => inTurn(() => client.query(text, values)),
-    connect: async () => client,
-  }
+  const alone: Pick<PgPool, 'connect'> = { connect: async () => client }
   const timely = timed(alone, limit)
+  const lone: SqlExecutor = { query: (text, params = []) => inTurn(() => ownStatement(client, text, params)) }
   const db: SqlDatabase<PgClient> = {
-    ...statements(executor(alone), { checks: executor(alone), pages: alone }, halves(1)),
-    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args))),
+    ...statements(lone, { checks: lone, pages: alone }, halves(1)),
+    queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args), { own: true })),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
@@ -161,8 +160,8 @@ function bounded(
   terms: TransactionTerms = {},
   of: object = pool,
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
-  const begin: SqlDatabase<PgClient>['transaction'] = (fn, { opened } = {}) =>
-    transaction(pool, fn, { ...terms, opened })
+  const begin: SqlDatabase<PgClient>['transaction'] = (fn, { opened, own } = {}) =>
+    transaction(pool, fn, { ...terms, opened, own })
   if (most <= 1) return { transaction: oneTransaction(of, begin) }
   const gate = limited(most)
   return {
@@ -174,12 +173,8 @@ function bounded(
 /** Transactions that end after the limit. */
 const timed =
   (pool: Pick<PgPool, 'connect'>, limit: Limit, watch?: ConnectionWatch): SqlDatabase<PgClient>['transaction'] =>
-  (fn, { unbounded = false, opened } = {}) =>
-    transaction(pool, fn, unbounded ? {} : { limit, watch, opened })
-
-const executor = (pool: Pick<PgPool, 'query'>): SqlExecutor => ({
-  query: (text, params = []) => pool.query(text, [...params]),
-})
+  (fn, { unbounded = false, opened, own } = {}) =>
+    transaction(pool, fn, unbounded ? { own } : { limit, watch, opened, own })
 
 /** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
 function statements(
@@ -193,7 +188,7 @@ function statements(
     query: (text, params) => own.query(text, params),
     queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
     ...(both && { queryThenTheirs: (...args) => checks(() => both.queryThen(...args)) }),
-    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args))),
+    queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args), { own: true })),
   }
 }
 

@@ -19,7 +19,11 @@ interface Config {
 type QueryClass = new (config: object, values: unknown, callback: (error: unknown, result: unknown) => void) => PgQuery
 
 /** Sends both and answers the statement's result; undefined where it cannot: nothing was sent then. */
-export function firstStatement(client: PgClient, args: readonly unknown[]): Promise<unknown> | undefined {
+export function firstStatement(
+  client: PgClient,
+  args: readonly unknown[],
+  begin = 'begin',
+): Promise<unknown> | undefined {
   const config = configOf(args)
   const Query = (client.constructor as { Query?: QueryClass }).Query
   if (!config || !Query || !commitsWithLast(client)) return undefined
@@ -37,7 +41,7 @@ export function firstStatement(client: PgClient, args: readonly unknown[]): Prom
       if (known && known !== config.text) return submit.call(query, connection)
       connection.stream?.cork?.()
       try {
-        connection.parse({ text: 'begin' })
+        connection.parse({ text: begin })
         connection.bind({})
         connection.execute({})
         return submit.call(query, connection)

@@ -54,7 +54,10 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
         defaultQueue: () =>
           new PostgresQueue(regrown(db.queue), {
             pages: db,
-            rotates: { transaction: (work) => db.transaction(work), query: (...args) => db.queue.query(...args) },
+            rotates: {
+              transaction: (work) => db.transaction(work, { own: true }),
+              query: (...args) => db.queue.query(...args),
+            },
             clock: surroundings.clock,
             bell: new Bell({ clock: surroundings.clock, listen: db.listen }),
             bounds: options,

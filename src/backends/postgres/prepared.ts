@@ -5,13 +5,15 @@ import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../job/pending.ts'
 import { type InARow, type SqlExecutor, sqlState } from '../../store/executor.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
+import { ownStatement } from './own-statement.ts'
 import { isDirect } from './server-process.ts'
 
 /**
  * Plans are kept, so they must be right for a table that is empty now and large in a minute: by index, and not compiled.
  * The settings are the session's, and nobody else uses it.
  */
-const settings = `select set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`
+const settings = `select set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
+  set_config('default_transaction_isolation', 'read committed', false), set_config('extra_float_digits', '1', false)`
 
 /** For statements of regrow's own: rows of a range come in the order of the index (M30: settle-span.sql). */
 export const walking = `${settings}, set_config('enable_bitmapscan', 'off', false)`
@@ -25,10 +27,14 @@ const namesMost = 500
 
 /** Runs statements on connections of a pool of our own. All of them look for keys. */
 export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings): Prepared {
-  const direct = new WeakMap<PgClient, boolean>()
+  const ready = new WeakSet<PgClient>()
+  /** True where statements get names, and are planned for that. */
   const isNamed = async (client: PgClient) => {
-    if (!direct.has(client)) direct.set(client, await isReady(client, planning))
-    return direct.get(client) === true
+    if (ready.has(client)) return true
+    if (!(await isDirect(client))) return false
+    await client.query(planning)
+    ready.add(client)
+    return true
   }
   return {
     async query(text, params = []) {
@@ -114,7 +120,9 @@ export interface Prepared extends SqlExecutor {
 
 /** A named one is made here where `pg` tells how: it would copy the description of one, which is a fifth of what sending it takes. */
 function send(client: PgClient, { text, values }: SqlQuery, named: boolean): ReturnType<PgClient['query']> {
-  const name = named ? nameOf(text) : undefined
+  // The settings of a direct session hold for all of its statements; a session behind a pooler keeps none.
+  if (!named) return ownStatement(client, text, values)
+  const name = nameOf(text)
   if (name === undefined) return client.query(text, [...values])
   const { Query } = client.constructor as { Query?: QueryClass }
   if (!Query) return client.query({ name, text, values: [...values] })
@@ -145,13 +153,6 @@ function inOneGo<T>(client: PgClient, work: () => T): T {
 
 /** As a pool does it: after an error the next statement gets another connection, unless it was about the data or a lock. */
 const brokenBy = (error: unknown) => (/^2[23]|^55P03$/.test(sqlState(error) ?? '') ? undefined : (error as Error))
-
-/** True where statements get names, and are planned for that. */
-async function isReady(client: PgClient, planning: string): Promise<boolean> {
-  if (!(await isDirect(client))) return false
-  await client.query(planning)
-  return true
-}
 
 const names = new Map<string, string>()
 

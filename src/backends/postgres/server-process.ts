@@ -15,25 +15,40 @@ interface Asking {
   readonly processID?: number | null
 }
 
-const known = new WeakMap<object, ServerProcess | null>()
+interface Session {
+  /** Null behind a pooler. */
+  readonly process: ServerProcess | null
+  readonly readCommitted: boolean
+}
 
-/** The process that a connection leads to, asked once per connection; null behind a pooler. */
-export async function processOf(client: Asking): Promise<ServerProcess | null> {
+const known = new WeakMap<object, Session>()
+
+/** Asked once per connection. */
+async function sessionOf(client: Asking): Promise<Session> {
   const found = known.get(client)
-  if (found !== undefined) return found
+  if (found) return found
   const { rows } = await client.query(
-    `select pid, extract(epoch from backend_start)::text as started_at from pg_stat_get_activity(pg_backend_pid())`,
+    `select pid, extract(epoch from backend_start)::text as started_at,
+       current_setting('default_transaction_isolation') as isolation
+     from pg_stat_get_activity(pg_backend_pid())`,
   )
   const pid = Number(rows[0]?.pid)
   // A pooler has answered the start-up with a process number of its own.
   const process = pid === client.processID ? { pid, startedAt: (rows[0]?.started_at ?? null) as string | null } : null
-  known.set(client, process)
-  return process
+  const session = { process, readCommitted: rows[0]?.isolation === 'read committed' }
+  known.set(client, session)
+  return session
 }
+
+/** The process that a connection leads to; null behind a pooler. */
+export const processOf = async (client: Asking): Promise<ServerProcess | null> => (await sessionOf(client)).process
+
+/** True when a statement without a transaction is READ COMMITTED on this connection. */
+export const isReadCommitted = async (client: Asking): Promise<boolean> => (await sessionOf(client)).readCommitted
 
 /** The process of a connection, where it was asked for and can be told from every other one. */
 export function knownProcess(client: object): ServerProcess | null {
-  const process = known.get(client)
+  const process = known.get(client)?.process
   return process && process.startedAt !== null ? process : null
 }
 

@@ -2,12 +2,13 @@
 // Where it is the only connection, beat and settle wait for it: then it is over after a limit, whatever its function awaits.
 import type { Clock } from '../../base/clock.ts'
 import { readable } from '../../base/duration.ts'
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import { type SqlExecutor, sqlState, type TransactionOptions } from '../../store/executor.ts'
-import { type PgClient, type PgPool, quieten } from './client.ts'
+import { lastWordsOf, type PgClient, type PgPool, quieten } from './client.ts'
 import type { ConnectionWatch } from './connection-watch.ts'
 import { firstStatement } from './first-statement.ts'
 import { commitsWithLast, lastStatement } from './last-statement.ts'
+import { beginOwn, isStatementPooling, statementPooling } from './own-statement.ts'
 import { isUnprepared, nameOf } from './prepared.ts'
 import { isDirect } from './server-process.ts'
 import { transactionControlIn } from './transaction-control.ts'
@@ -27,19 +28,21 @@ export interface TransactionTerms {
   /** Where there are other connections: closes this one when it leads nowhere. */
   readonly watch?: ConnectionWatch | undefined
   readonly opened?: TransactionOptions['opened']
+  /** See `TransactionOptions`. */
+  readonly own?: boolean | undefined
 }
 
 /** Runs `fn` in a transaction on a client of the pool; it gets an executor and the client itself. */
 export async function transaction<T>(
   pool: Pick<PgPool, 'connect'>,
   fn: (tx: SqlExecutor, own: PgClient) => Promise<T>,
-  { limit, named = false, watch, opened }: TransactionTerms = {},
+  { limit, named = false, watch, opened, own = false }: TransactionTerms = {},
 ): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw away(error)
   })
   quieten(client)
-  const loan = lend(client, limit)
+  const loan = lend(client, limit, own ? beginOwn : 'begin')
   let over = false
   if (watch) opened?.((why) => over || watch.close(client, why))
   let broken = false
@@ -63,10 +66,10 @@ export async function transaction<T>(
     if (limit) await loan.begin()
     const value = await loan.during(() => fn(tx, loan.own))
     loan.end()
-    if (loan.begun && !committed) assertCommitted(await client.query('commit'))
+    if (loan.begun && !committed) assertCommitted(await client.query('commit'), loan.failed)
     return value
   } catch (error) {
-    const why = loan.end(error)
+    const why = causeOf(loan.end(error), loan, client)
     // S16: a statement of ours that had no answer in time; a rollback behind it would have none either.
     if (isLate(error)) watch?.close(client, error)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
@@ -81,7 +84,18 @@ export async function transaction<T>(
 
 const isLate = (error: unknown): error is RegrowError => error instanceof RegrowError && error.code === 'deadline'
 
+/** What is to be told of an error: what led to it, where the server only answers that the transaction has failed, or is gone. */
+function causeOf(error: unknown, { failed }: Loan, client: PgClient): unknown {
+  if (error instanceof RegrowError) return error
+  if (sqlState(error) === '25P02' && failed !== undefined) return nothingCommitted(failed)
+  if (isStatementPooling(error)) return statementPooling(error)
+  const ended = [error, lastWordsOf(client)].find(isTimeOfTransaction)
+  return ended === undefined ? error : timedOut(ended)
+}
+
 interface Loan {
+  /** The error of the last statement that failed by itself. */
+  readonly failed: unknown
   /** The client as the user gets it: itself in all but that its statements end with the loan, and that it is not theirs to give back. */
   readonly own: PgClient
   readonly query: PgClient['query']
@@ -95,33 +109,42 @@ interface Loan {
   end(error?: unknown): unknown
 }
 
-function lend(client: PgClient, limit: Limit | undefined): Loan {
+function lend(client: PgClient, limit: Limit | undefined, begin: string): Loan {
   const endsAt = limit ? limit.clock.now() + limit.ms : Number.POSITIVE_INFINITY
   let refused: RegrowError | undefined
   let ended = false
   let begun = false
+  let failed: unknown
   /** What was sent before, where each statement gets the time that is left when its turn comes. */
   let line: Promise<unknown> = Promise.resolve()
   const send: Query = (...args) => {
     if (begun) return (client.query as Query).apply(client, args)
     begun = true
-    const first = firstStatement(client, args)
+    const first = firstStatement(client, args, begin)
     if (first) return first
     // In line before the statement, which fails as well when this does.
-    client.query('begin').catch(() => {})
+    client.query(begin).catch(() => {})
     return (client.query as Query).apply(client, args)
+  }
+  const sendAndNote: Query = (...args) => {
+    const answer = send(...args)
+    if (isAwaited(args))
+      (answer as Promise<unknown>).catch((error: unknown) => {
+        if (sqlState(error) !== '25P02') failed = error
+      })
+    return answer
   }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())
     const control = transactionControlIn(textOf(args[0]))
     if (control !== undefined) return Promise.reject(notYours(control))
-    if (!limit || !isAwaited(args)) return send(...args)
+    if (!limit || !isAwaited(args)) return sendAndNote(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
       const leftMs = Math.max(1, Math.ceil(endsAt - limit.clock.now())) + serverLateMs
       if (!refused && !ended) await client.query(`set local statement_timeout = ${leftMs}`).catch(() => {})
       if (refused || ended) throw refused ?? over()
-      return send(...args)
+      return sendAndNote(...args)
     })
     line = answer.catch(() => {})
     return answer
@@ -140,10 +163,13 @@ function lend(client: PgClient, limit: Limit | undefined): Loan {
     get begun() {
       return begun
     },
+    get failed() {
+      return failed
+    },
     async begin() {
       if (begun) return
       begun = true
-      await client.query('begin')
+      await client.query(begin)
     },
     query: query as PgClient['query'],
     async during(work) {
@@ -207,14 +233,32 @@ export async function rolledBack(client: PgClient, limit?: Limit): Promise<boole
 }
 
 /** The server answers the COMMIT of a transaction in which a statement failed with ROLLBACK, and with no error. */
-function assertCommitted({ command }: { command?: string | undefined }): void {
-  if (command !== 'ROLLBACK') return
-  throw new RegrowError(
-    'rolled_back',
-    'A statement of the transaction failed and its error was caught, so nothing was committed',
-    'Let the error pass, or undo to a savepoint before going on.',
-  )
+function assertCommitted({ command }: { command?: string | undefined }, failed: unknown): void {
+  if (command === 'ROLLBACK') throw nothingCommitted(failed)
 }
+
+const nothingCommitted = (failed: unknown) =>
+  new RegrowError(
+    'rolled_back',
+    `A statement of the transaction failed and its error was caught, so nothing was committed${failed === undefined ? '' : `: ${messageOf(failed)}`}`,
+    'Let the error pass, or undo to a savepoint before going on.',
+    failed,
+  )
+
+/**
+ * The server (25P03, 25P04) or PgBouncer ended a transaction for the time that it took or was idle. Another try takes as long: it is a
+ * failure of whoever opened it, and is counted.
+ */
+const isTimeOfTransaction = (error: unknown): boolean =>
+  ['25P03', '25P04'].includes(sqlState(error) ?? '') || /\bidle transaction timeout\b/i.test(messageOf(error))
+
+const timedOut = (cause: unknown) =>
+  new RegrowError(
+    'tx_timed_out',
+    `The server ended the transaction: ${messageOf(cause)}`,
+    'Do the slow part before ctx.tx, so that statements follow each other. Or raise idle_in_transaction_session_timeout (or transaction_timeout) for this role.',
+    cause,
+  )
 
 /** No fault of who asked: a run that ends with this is not counted. */
 export const away = (cause: unknown) =>

@@ -40,6 +40,8 @@ export async function migrate(db: SqlDatabase): Promise<{ from: number; to: numb
   const present = await schemaVersion(db)
   if (present >= newestSchema) return { from: present, to: present }
   const work = async (tx: SqlExecutor) => {
+    // An index takes as long as it takes, whatever the role allows its other statements.
+    await tx.query(`select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`)
     await tx.query(`select pg_advisory_xact_lock(${lockNumber})::text`)
     // Whoever comes after a statement that waits for a table waits, too: it must not wait for a long transaction.
     await tx.query(`set local lock_timeout = '3s'`)
@@ -53,7 +55,7 @@ export async function migrate(db: SqlDatabase): Promise<{ from: number; to: numb
     }
     return { from, to: Math.max(from, newestSchema) }
   }
-  return db.transaction(work, { unbounded: true })
+  return db.transaction(work, { unbounded: true, own: true })
 }
 
 /**

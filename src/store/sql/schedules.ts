@@ -18,7 +18,7 @@ export function sqlSchedules(
     return { atMs: Number(rows[0]?.at_ms), rows: rows.filter(({ name }) => name !== null).map(scheduleOf) }
   }
   return {
-    async declare(specs) {
+    async declare(specs, tx) {
       if (!available()) throw tooOld()
       const rows = specs.map(({ everyMs, startAtMs, endAtMs, jitterMs, input, ...spec }) => ({
         ...spec,
@@ -28,7 +28,7 @@ export function sqlSchedules(
         jitter_ms: jitterMs,
         input: input === null ? null : JSON.parse(input),
       }))
-      const answer = await db.query(texts().declareSchedules, [JSON.stringify(rows)])
+      const answer = await (tx ?? db).query(texts().declareSchedules, [JSON.stringify(rows)])
       return answer.rows.map(({ name }) => name as string)
     },
     look: (names, leaseMs) => look(names, null, names.length, leaseMs),
@@ -54,6 +54,9 @@ export function sqlSchedules(
       const { rows } = await db.query(texts().tidySchedules, [leaseMs])
       const ended = JSON.parse((rows[0]?.ended as string | null) ?? '[]') as string[]
       return { ended, forgotten: Number(rows[0]?.forgotten) }
+    },
+    async hand(key, { job, intent, key: row }, tx) {
+      await (tx ?? db).query(texts().hand, [key, job, intent, row])
     },
     async finish(keys, { tx, skipped = null as SkipReason | null } = {}) {
       await (tx ?? db).query(texts().finishSlots, [JSON.stringify(keys), skipped])

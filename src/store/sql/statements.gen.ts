@@ -236,7 +236,7 @@ put as (
     from_at = case when s.ended_at is null and (s.cron, s.every_ms, s.tz, s.start_at, s.end_at) is not distinct from
       (excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at) then s.from_at else excluded.from_at end,
     seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
-  where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
+  where s.declared = excluded.declared and s.end_reason is distinct from 'person'
     and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)
       is distinct from (excluded.job, excluded.lane, excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at,
         excluded.missed, excluded.overlap, excluded.jitter_ms, excluded.key, excluded.input))
@@ -284,6 +284,9 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
+lost as ( -- since 9
+  update regrow.slots t set reason = 'dropped' from doomed d where t.handed_intent = d.id -- since 9
+), -- since 9
 skipped as (
   update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock()
   from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting'
@@ -592,6 +595,12 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  hand: `update regrow.slots t set handed_job = $2::text, handed_intent = $3::text::uuid, handed_key = $4::text -- since 9
+where t.schedule = split_part($1::text, '@', 1) and t.key = $1::text and t.state in ('waiting', 'held') -- since 9
+select $1::text, $2::text, $3::text, $4::text where false -- before 9`,
+  holdMerged: `select n.id::text as id from regrow.intents n
+where n.id = any ($2::text::uuid[]) and n.job = $1::text and n.unique_key is not null
+order by n.id for share`,
   identity: `select concat_ws(' ', (select value from regrow.meta where name = 'identity'), c.system_identifier, current_database()) as identity
 from pg_control_system() c`,
   inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed,
@@ -679,11 +688,11 @@ select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as
   w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
-  lateIntents: `select id::text as id, unique_key, job from regrow.intents
+  lateIntents: `select id::text as id, unique_key, null as job from regrow.intents
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
 union all
 select id::text as id, null as unique_key, job from regrow.intents
-where job is distinct from $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
+where id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
   leave: `with turns as (
   update regrow.sweeps set holder = null, until = null where holder = $1::text
 )
@@ -720,7 +729,21 @@ chosen as materialized (
   where ($1::text is null or s.name = $1::text) and ($2::text is null or s.job = $2::text) and s.name > coalesce($3::text, '')
   order by s.name limit $4::int
 )
-select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.cron, s.every_ms::float8 as every_ms, s.tz,
+select
+  coalesce(h.handed_intent::text, h.handed_key) as handed_key, h.handed_job, -- since 9
+  case -- since 9
+    when h.handed_job is null then null -- since 9
+    when h.reason = 'dropped' then 'dropped' -- since 9
+    else coalesce(( -- since 9
+      select case when l.holder is not null then 'running' when l.state = 'quarantined' then l.state else 'retrying' end -- since 9
+      from regrow.ledger l where l.key = coalesce(h.handed_intent::text, h.handed_key) and l.job = h.handed_job -- since 9
+    ), case when h.handed_intent is null then 'unknown' -- since 9
+      when exists (select 1 from regrow.intents n where n.id = h.handed_intent) then 'pending' else 'done' end) -- since 9
+  end as handed_state, -- since 9
+  null as handed_key, null as handed_job, null as handed_state, -- before 9
+  (extract(epoch from h.slot) * 1000)::float8 as handed_ms, -- since 9
+  null as handed_ms, -- before 9
+  (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.cron, s.every_ms::float8 as every_ms, s.tz,
   s.missed, s.overlap, s.jitter_ms::float8 as jitter_ms, s.key, s.input::text as input, s.declared, s.pause_reason, s.pause_author, s.end_reason,
   (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
   (extract(epoch from s.created_at) * 1000)::float8 as created_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
@@ -735,9 +758,25 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
 from env left join chosen s on true left join lateral (
   select o.slot, o.due_at from regrow.slots o
   where o.schedule = s.name and o.state in ('waiting', 'held') and o.begun_at is null order by o.slot limit 1
-) n on true
+) n on true left join lateral ( -- since 9
+  select t.slot, t.reason, t.handed_job, t.handed_intent, t.handed_key from regrow.slots t -- since 9
+  where t.schedule = s.name and t.handed_job is not null order by t.slot desc limit 1 -- since 9
+) h on s.lane <> s.job -- since 9
+) n on true -- before 9
 order by s.name`,
-  listSlots: `select (extract(epoch from t.slot) * 1000)::float8 as slot_ms, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, t.key,
+  listSlots: `select
+  coalesce(t.handed_intent::text, t.handed_key) as handed_key, t.handed_job, -- since 9
+  case -- since 9
+    when t.handed_job is null then null -- since 9
+    when t.reason = 'dropped' then 'dropped' -- since 9
+    else coalesce(( -- since 9
+      select case when l.holder is not null then 'running' when l.state = 'quarantined' then l.state else 'retrying' end -- since 9
+      from regrow.ledger l where l.key = coalesce(t.handed_intent::text, t.handed_key) and l.job = t.handed_job -- since 9
+    ), case when t.handed_intent is null then 'unknown' -- since 9
+      when exists (select 1 from regrow.intents n where n.id = t.handed_intent) then 'pending' else 'done' end) -- since 9
+  end as handed_state, -- since 9
+  null as handed_key, null as handed_job, null as handed_state, -- before 9
+  (extract(epoch from t.slot) * 1000)::float8 as slot_ms, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, t.key,
   case t.state when 'held' then 'waiting' else t.state end as state, t.reason, (extract(epoch from t.through) * 1000)::float8 as through_ms,
   t.count, (extract(epoch from t.begun_at) * 1000)::float8 as begun_ms, (extract(epoch from t.ended_at) * 1000)::float8 as ended_ms
 from regrow.slots t where t.schedule = $1::text order by t.slot desc limit $2::int`,
@@ -926,6 +965,11 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
   , p.backlog::float8 as backlog`,
+  pendingIntents: `select id, run_at, created_at, input::text as input,
+  (unique_key not like 'schedule %'
+    or started_key is not null -- since 9
+  ) is true as unique_key
+from regrow.intents where job = $1::text`,
   plainText: `regrow.plain_text(:column) -- since 9
 :column::text -- before 9`,
   raiseMark: `with quick as materialized (
@@ -1064,6 +1108,33 @@ from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, ve
 order by key collate "C", job
 on conflict (key, job) do nothing
 returning job, key`,
+  removeSchedule: `with env as materialized (
+  select regrow.clock() as at
+),
+mine as materialized (
+  select s.name, s.job from regrow.schedules s where s.name = $1::text for update
+),
+known as materialized (
+  select l.key, l.job from regrow.ledger l
+  join (select t.key, t.lane from regrow.slots t where t.schedule = (select name from mine) and t.state in ('waiting', 'held')) o
+    on o.key = l.key and o.lane = l.job
+  where l.holder is null
+  order by l.key collate "C", l.job for update of l
+),
+forgotten as (
+  delete from regrow.ledger l using known k where l.key = k.key and l.job = k.job and l.holder is null
+),
+unmade as (
+  delete from regrow.slots t where t.schedule = (select name from mine)
+),
+gone as (
+  delete from regrow.schedules s where s.name = (select name from mine) returning s.name, s.job
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $2::text, 'schedule.remove', g.job, json_build_object('schedule', g.name)::text from gone g cross join env
+)
+select name from gone`,
   resumeSchedule: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -1257,7 +1328,9 @@ ran as (
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
-  n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  n.input::text as input, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  coalesce(n.unique_key, n.started_key) as unique_key, -- since 9
+  n.unique_key, -- before 9
   (extract(epoch from n.run_at) * 1000)::float8 as run_ms
 from regrow.ledger l
 left join regrow.intents n on n.job = l.job
@@ -1314,6 +1387,33 @@ from (select regrow.clock() as at) env cross join jsonb_array_elements_text($2::
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
+  startUnique: `with mine as materialized (
+  select n.id,
+    coalesce(n.unique_key, n.started_key) as text -- since 9
+    n.unique_key as text -- before 9
+  from regrow.intents n
+  where n.id = any ($2::text::uuid[]) and n.job = $1::text
+  order by n.id for update skip locked
+),
+ready as materialized (
+  select m.id from mine m
+  where not exists (
+    select 1 from regrow.intents o
+    where o.job = $1::text and o.unique_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[]))
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0)
+  )
+  and not exists ( -- since 9
+    select 1 from regrow.intents o -- since 9
+    where o.job = $1::text and o.started_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[])) -- since 9
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0) -- since 9
+  ) -- since 9
+),
+started as (
+  update regrow.intents n set unique_key = null
+    , started_key = n.unique_key -- since 9
+  where n.id = any (array(select id from ready)) and n.unique_key is not null
+)
+select string_agg(id::text, ',') as ids from ready`,
   takeNamed: `with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
     current_setting('regrow.popped', true) as popped,

@@ -94,10 +94,9 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'rows that a page leaves out are counted by why, where the source can tell',
     async run(context) {
-      await context.query(`create table if not exists held_rows (id text primary key, run_at timestamptz)`)
-      await context.query(`truncate held_rows`)
+      await context.query(`create table regrow_testing.held_rows (id text primary key, run_at timestamptz)`)
       await context.query(
-        `insert into held_rows select v, case when v = 'later' then regrow.clock() + interval '1 hour' end
+        `insert into regrow_testing.held_rows select v, case when v = 'later' then regrow.clock() + interval '1 hour' end
          from unnest(array['free', 'later', 'live', 'aside', 'waits', 'soon']) v`,
       )
       await worker(context, 'w1')
@@ -105,7 +104,9 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       await fail(context, 'w1', 'aside', { state: 'quarantined' })
       await fail(context, 'w1', 'waits', { retryMs: 3_600_000 })
       await fail(context, 'w1', 'soon', { retryMs: 1_000 })
-      const source = context.store.source(context.job('a', { text: 'select id, run_at from held_rows', values: [] }))
+      const source = context.store.source(
+        context.job('a', { text: 'select id, run_at from regrow_testing.held_rows', values: [] }),
+      )
       const page = await source.page(null, 10, 60_000, 10_000)
       assert.deepEqual([page.scanned, page.rows.length], [6, 2])
       if (!source.held) return
@@ -116,10 +117,12 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'a key that is not pending is told with the conditions that its row fails, where the source can tell',
     async run(context) {
-      await context.query(`create table if not exists unmet_rows (id int primary key, state text, n int)`)
-      await context.query(`truncate unmet_rows`)
-      await context.query(`insert into unmet_rows values (1, 'done', 3), (2, 'new', null)`)
-      const query = { text: `select id from unmet_rows where state = $1::text and n > 1`, values: ['new'] }
+      await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
+      await context.query(`insert into regrow_testing.unmet_rows values (1, 'done', 3), (2, 'new', null)`)
+      const query = {
+        text: `select id from regrow_testing.unmet_rows where state = $1::text and n > 1`,
+        values: ['new'],
+      }
       const source = context.store.source(context.job('a', query, 'int'))
       if (!source.unmet) return
       const state = { condition: `state = 'new'`, found: { state: 'done' } }

@@ -110,6 +110,22 @@ const resolvers: Readonly<Record<string, Resolver>> = {
       record(second as string),
     ]
   },
+  'start unique': ({ holder, keys, uniqueKey, claimed, asked, records }, memory) => {
+    const all = keys as string[]
+    const round = (n: number) => {
+      const id = all[n % all.length] as string
+      const intent = { id, input: '{}', inMs: 0, atMs: null, uniqueKey, untilStart: true }
+      return [
+        call(`record ${id} as ${uniqueKey}`, async ({ store }) => store.intents.record('mail', [intent])),
+        ...resolve({ call: 'ledger.take', holder, job: 'mail', keys: all.slice(0, claimed), suspects: false }, memory),
+        call(`start ${all.slice(0, asked)}`, async ({ store }) =>
+          (await store.intents.startUnique('mail', all.slice(0, asked))).sort(),
+        ),
+        ...resolve({ call: 'source.check', job: 'mail', keys: all }, memory),
+      ]
+    }
+    return Array.from({ length: records }, (_, n) => round(n)).flat()
+  },
   'lost in a pass': ({ holder, job, cursor, queue }, memory) => {
     const asked = { call: 'sweeps.turn', holder, jobs: [job], max: 1 }
     return [

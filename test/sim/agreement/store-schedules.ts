@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { slotKey } from '../../../src/job/schedule.ts'
 import type { ScheduleSpec, ScheduleWrite, SlotWrite } from '../../../src/store/schedules.ts'
-import { beat, type Call, call, type Detail, type Memory, pass, sorted, take } from './store-calls.ts'
-import { gridMs, leaseMs } from './store-cast.ts'
+import { beat, type Call, call, type Detail, type Memory, pass, quarantine, sorted, take } from './store-calls.ts'
+import { gridMs, keysOf, leaseMs } from './store-cast.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
 
@@ -85,6 +85,13 @@ export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
   step('timetable.pause', { name }),
   step('timetable.resume', { name }),
   step('timetable.end', { name }),
+  step('timetable.remove', { name }),
+  step('schedules.hand', {
+    name,
+    at: place,
+    intent: fc.option(fc.constantFrom(...(keysOf.mail ?? []))),
+    holder: fc.constantFrom('h0', 'h1'),
+  }),
   step('timetable.run', { name }),
   step('timetable', { name, limit: fc.integer({ min: 1, max: 3 }), job: fc.option(fc.constantFrom('tick', 'mail')) }),
   step('long after', { days: fc.constantFrom(0.1, 8, 31), alive }),
@@ -174,6 +181,27 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
     const skipped = given.skipped === null ? {} : { skipped: given.skipped }
     return call(named(given), ({ store }, inside) => store.schedules.finish(keys, { ...skipped, tx: inside?.tx }))
   },
+  // By an intent that is recorded, or a row, and what becomes of it.
+  'schedules.hand': ({ name: of, at, intent, holder }, memory) => [
+    ...(intent === null
+      ? []
+      : [
+          call(`record ${intent}`, ({ store }) =>
+            store.intents.record('mail', [{ id: intent, input: '{}', inMs: 0, atMs: null, uniqueKey: null }]),
+          ),
+        ]),
+    ...versions.map((version) =>
+      call(`hand ${keyAt(of, version, at)} ${intent}`, ({ store }) =>
+        store.schedules.hand(keyAt(of, version, at), {
+          ...(intent === null ? { job: 'big', intent, key: '9' } : { job: 'mail', intent, key: null }),
+        }),
+      ),
+    ),
+    ...(intent === null ? [] : [quarantine(memory, { holder, job: 'mail', keys: [intent], version: null })]),
+    call(`slots of ${of}`, ({ store }) => store.timetable.slots(of, 9)),
+    ...(intent === null ? [] : [call(`drop ${intent}`, ({ store }) => store.inspector.drop('mail', [intent], 'ann'))]),
+    call(`${of} in the list`, async ({ store }) => (await store.timetable.find(of, leaseMs))?.handed ?? null),
+  ],
   // All versions of a slot: whoever has the right one is recorded.
   'slots taken': ({ name: of, at, holder, ends }, memory) => {
     const job = of === 'hand' ? 'regrow.slots' : 'tick'
@@ -224,6 +252,7 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
       await timetable.end(given.name, 'ann'),
       await timetable.find(given.name, leaseMs),
     ]),
+  'timetable.remove': (given) => call(named(given), ({ store }) => store.timetable.remove(given.name, 'ann')),
   'timetable.run': (given) => call(named(given), ({ store }) => store.timetable.run(given.name, 'ann')),
   timetable: (given) =>
     call(named(given), async ({ store: { timetable } }) => [

@@ -82,6 +82,7 @@ const anyIntents = fc.uniqueArray(
     /** Relative to now; null: none. */
     atIn: fc.constantFrom(null, null, -1_000, 20_000),
     uniqueKey: fc.constantFrom(null, null, 'u', 'U'),
+    untilStart: fc.boolean(),
     idIsNew: fc.boolean(),
   }),
   { minLength: 1, maxLength: 3, selector: ({ id }) => id },
@@ -150,6 +151,15 @@ const stories = [
     /** The last one is that of what a schedule hands over. */
     uniqueKey: fc.constantFrom('u', 'U', 'schedule hand', 'schedule hand'),
     quarantined: fc.constantFrom(0, 1, 1),
+  }),
+  step('start unique', {
+    holder,
+    keys: fc.shuffledSubarray([...(keysOf.mail ?? [])], { minLength: 2 }),
+    uniqueKey: fc.constantFrom('u', 'U'),
+    /** How many of them are claimed, and which are asked for: mostly what is claimed. */
+    claimed: fc.integer({ min: 0, max: 2 }),
+    asked: fc.constantFrom(1, 1, 2, 2),
+    records: fc.integer({ min: 1, max: 3 }),
   }),
   ofJob('lost in a pass', declared, (job) => ({ holder, cursor: keyIn(job), queue })),
   ofJob('lost reply', declared, (job) => ({ holder, keys: keysIn(job) })),

@@ -1,6 +1,7 @@
 // Every bug that is planted. M1 … are the mistakes that a job queue can make, by the numbers that docs/invariants.md and the sources
 // use. Some have nothing here that could be changed: M6, M10 and M17 (there are no session locks, no incremental sweeps and no
 // lock of uniqueness), M7 (no time of a process is compared with the store's); M9 reads as M42.
+import { ofCalls } from './calls.ts'
 import { ofTheLowerArrow } from './lower.ts'
 import type { Mutant } from './mutant.ts'
 import { ofPostgres } from './postgres.ts'
@@ -16,4 +17,5 @@ export const mutants: readonly Mutant[] = [
   ...ofRedis,
   ...ofPostgres,
   ...ofSchedules,
+  ...ofCalls,
 ]

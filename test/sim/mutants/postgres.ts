@@ -8,6 +8,7 @@ const rotation = test('heal/postgres-rotation')
 const pushes = test('flow/postgres-pushes')
 const pages = test('flow/postgres-fill')
 const silent = test('heal/postgres-silent')
+const heals = test('heal/profiles')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
@@ -346,6 +347,30 @@ export const ofPostgres: readonly Mutant[] = [
     '{ types: client } : {}',
     '{} : {}',
     race('together'),
+  ),
+  mutant(
+    'postgres-any-isolation',
+    'statements of regrow’s own have the isolation that the user’s database gives them: they fail where they should wait',
+    source('server-process.ts'),
+    `readCommitted: rows[0]?.isolation === 'read committed'`,
+    'readCommitted: rows.length > 0',
+    test('conformance/postgres-store-repeatable-read'),
+  ),
+  mutant(
+    'postgres-statement-pooling-unseen',
+    'a pooler that allows no transactions is taken for a store',
+    source('own-statement.ts'),
+    'if (!transacting.has(client)) await assertTransactions(client)',
+    '',
+    heals,
+  ),
+  mutant(
+    'postgres-idle-transaction-not-counted',
+    'a transaction that the server ends for being idle is taken for a store that is away: its run is begun again for good',
+    source('transaction.ts'),
+    `['25P03', '25P04'].includes(`,
+    `['25P04'].includes(`,
+    heals,
   ),
   mutant(
     'shared-control',

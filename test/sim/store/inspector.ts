@@ -82,8 +82,8 @@ export function simInspector(schema: Schema): Inspector {
       if (row?.state !== 'quarantined') return null
       const intent = intents.rows.get(key)
       if (intent?.job !== job) return { ...keyOf(row, row.error), intent: null }
-      const { input, createdAt, runAt, uniqueKey } = intent
-      const told = { input, createdAt: date(createdAt), runAt: dateOrNull(runAt), uniqueKey }
+      const { input, createdAt, runAt, uniqueKey, startedKey } = intent
+      const told = { input, createdAt: date(createdAt), runAt: dateOrNull(runAt), uniqueKey: uniqueKey ?? startedKey }
       return { ...keyOf(row, row.error), intent: told }
     },
     release: (job, keys, author) => releaseQuarantined(schema, job, keys, author),

@@ -10,7 +10,16 @@ import { sessionOf } from './app-tx.ts'
 import { uniqueId } from './intents.ts'
 import { jsonbText } from './jsonb.ts'
 import { byBytes } from './order.ts'
-import { ledgerId, onePulse, type ScheduleRow, type Schema, type SlotRow, slotId, type WorkerRow } from './schema.ts'
+import {
+  ledgerId,
+  notHanded,
+  onePulse,
+  type ScheduleRow,
+  type Schema,
+  type SlotRow,
+  slotId,
+  type WorkerRow,
+} from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { plus, since } from './time.ts'
 
@@ -36,7 +45,21 @@ export function simSchedules(schema: Schema): Schedules {
   }
   const standing = () => [...schedules.rows.values()].filter(({ endedAt }) => endedAt === null).sort(byName)
   return {
-    declare: (specs) => engine.autocommit('schedules.declare', (session) => declare(schema, session, specs)),
+    declare: (specs, tx) =>
+      engine.run('schedules.declare', tx && sessionOf(tx), (session) => declare(schema, session, specs)),
+    hand: (key, { job, intent, key: row }, tx) =>
+      engine.run('schedules.hand', tx && sessionOf(tx), function* (session) {
+        for (const { schedule, slot } of [...slots.found(schema.slotsByKey, key)].filter(isOpen)) {
+          const held = yield* session.hold(slots, slotId(schedule, slot), isOpen)
+          if (held)
+            session.set(slots, slotId(schedule, slot), {
+              ...held,
+              handedJob: job,
+              handedIntent: intent,
+              handedKey: row,
+            })
+        }
+      }),
     look: async (names, leaseMs) =>
       look(
         standing().filter(({ name }) => names.includes(name)),
@@ -215,7 +238,7 @@ const askedOf = ({ startAtMs, endAtMs, input, ...spec }: ScheduleSpec): Asked =>
 })
 
 function isChanged(row: ScheduleRow, asked: Asked): boolean {
-  if (row.declared !== asked.declared || (row.endReason === 'person' && asked.declared)) return false
+  if (row.declared !== asked.declared || row.endReason === 'person') return false
   const names = Object.keys(asked) as (keyof Asked)[]
   return row.endedAt !== null || names.some((name) => row[name] !== asked[name])
 }
@@ -292,7 +315,9 @@ function* write(
       const endedAt = state === 'skipped' ? at : null
       const begunAt = known?.begunAt ?? (each.begins ? at : null)
       const madeAt = known?.madeAt ?? at
-      session.set(slots, id, { schedule: each.schedule, slot, ...asked, madeAt, begunAt, endedAt })
+      const { handedJob, handedIntent, handedKey } = known ?? notHanded
+      const handed = { handedJob, handedIntent, handedKey }
+      session.set(slots, id, { schedule: each.schedule, slot, ...asked, madeAt, begunAt, endedAt, ...handed })
     }
   }
   return new Set(mine.keys())

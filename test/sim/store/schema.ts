@@ -114,6 +114,8 @@ export interface IntentRow extends Row {
   readonly input: string
   readonly runAt: number | null
   readonly uniqueKey: string | null
+  /** The unique key of one that has started and gave it up. */
+  readonly startedKey: string | null
   readonly createdAt: number
 }
 
@@ -162,7 +164,13 @@ export interface SlotRow extends Row {
   readonly madeAt: number
   readonly begunAt: number | null
   readonly endedAt: number | null
+  readonly handedJob: string | null
+  readonly handedIntent: string | null
+  readonly handedKey: string | null
 }
+
+/** What a slot handed over: nothing. */
+export const notHanded = { handedJob: null, handedIntent: null, handedKey: null } as const
 
 /** The one row of the pulse. */
 export interface PulseRow extends Row {

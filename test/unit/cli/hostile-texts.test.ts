@@ -134,6 +134,7 @@ function appOf(text: string) {
     migrate: async () => ({ from: 1, to: 2 }),
     pause: async () => ({ job: text, reason: text, author: text, until: null }),
     resume: async () => true,
+    forget: async () => ({ job: text, remembered: 1, quarantined: 1, intents: 1, paused: true, hints: null }),
     quarantine: {
       list: async () => ({ keys: [quarantined], next: text }),
       errors: async () => [group],
@@ -172,6 +173,7 @@ const commands = (text: string): string[][] => [
   ['migrate'],
   ['pause', text, '--reason', text],
   ['resume', text],
+  ['forget', text],
   ['quarantine', 'list'],
   ['quarantine', 'errors'],
   ['quarantine', 'show', text, text],

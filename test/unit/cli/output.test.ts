@@ -1,7 +1,8 @@
 // What people see: nothing that moves the cursor, nothing that holds a secret.
 import { expect, test } from 'vitest'
+import type { Surroundings } from '../../../src/cli/config.ts'
 import { failureOf } from '../../../src/cli/failure.ts'
-import { brief, fittedTable, relative, table, visible } from '../../../src/cli/output.ts'
+import { brief, fittedTable, output, relative, table, visible } from '../../../src/cli/output.ts'
 import { RegrowError } from '../../../src/index.ts'
 
 const plain = { dim: (text: string) => text } as Parameters<typeof table>[0]
@@ -12,6 +13,18 @@ test('control characters of keys and errors are shown, not obeyed', () => {
   expect(brief('x'.repeat(100), 10)).toBe(`${'x'.repeat(9)}…`)
   expect(brief(null)).toBe('')
 })
+
+test.each([false, true])(
+  'what a command prints is escaped once more as it leaves, with colours or without (%s)',
+  (color) => {
+    const written: string[] = []
+    const write = (text: string) => void written.push(text)
+    const out = output({ color, write, complain: write } as unknown as Surroundings, false)
+    out.result({}, () => `${out.color.red('a')}\nb\u001b[2J\u202e`)
+    out.note('c\u001b[2J password=x')
+    expect(written).toEqual([`${out.color.red('a')}\nb\\x1b[2J\\u202e\n`, 'c\\x1b[2J password=[redacted]\n'])
+  },
+)
 
 test('columns of numbers stand to the right, texts to the left', () => {
   expect(

@@ -101,3 +101,32 @@ describe('a check that is cancelled', () => {
     expect([[...pending.keys()], [...(broken?.keys() ?? [])]]).toEqual([['a', 'c'], ['b']])
   })
 })
+
+test('a statement that conflicts is tried again by itself, and never inside a transaction, which has failed as a whole', async () => {
+  let asked = 0
+  const store = new Proxy(
+    {},
+    {
+      get: (_, name) =>
+        name === 'ledger'
+          ? {
+              settle: async () => {
+                if (asked++ === 0) throw Object.assign(new Error('could not serialize access'), { code: '40001' })
+                throw Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
+              },
+            }
+          : {},
+      ownKeys: () => [],
+    },
+  ) as Store
+  const clock = new VirtualClock()
+  const { ledger } = guardedStore(store, clock, { float: () => 0.5, hex: () => '' })
+  const tx = { query: async () => ({ rows: [] }) }
+  await expect(ledger.settle('w1', [], tx)).rejects.toMatchObject({ code: '40001' })
+  expect(asked).toBe(1)
+  asked = 0
+  const alone = expect(ledger.settle('w1', [])).rejects.toMatchObject({ code: '25P02' })
+  await clock.pass(1_000)
+  await alone
+  expect(asked).toBe(2)
+})
