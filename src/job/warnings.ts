@@ -100,6 +100,12 @@ const texts: Texts = {
     }),
   'queue.healed': ({ pushed, tookMs }) =>
     line('info', `the queue has grown back: ${counted(pushed, 'hint')} in ${readable(tookMs)}`),
+  'queue.repaired': ({ queue, keys, jobs }) =>
+    line(
+      'warn',
+      `somebody wrote values of another type into the queue "${queue}"; they were deleted, and the sweep brings the hints back: ${keys.slice(0, 5).join(', ')}`,
+      { queue, jobs },
+    ),
   'queue.down': ({ queue, error }) =>
     line('error', `the queue "${queue}" is down; workers look for work by themselves`, { queue, error }),
   'queue.up': ({ queue, downMs }) => line('info', `the queue "${queue}" is back after ${readable(downMs)}`, { queue }),

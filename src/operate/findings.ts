@@ -20,6 +20,7 @@ export type FindingCode =
   | 'no_worker'
   | 'no_handler'
   | 'queue_down'
+  | 'queue_unseen'
   | 'queue_lost'
   | 'heal_late'
   | 'claims_unowned'
@@ -74,7 +75,7 @@ const pauseOldMs = 86_400_000
 const pauseGrowth = { rows: 100, factor: 2 }
 /** Longer than the longest back-off: what waits so long was not overlooked by one sweep. */
 const waitingMs = 3_600_000
-/** The ramp is over after 5 s, and a full queue ends a heal: minutes are no healing. */
+/** The ramp is over after 0.3 s, and a full queue ends a heal: minutes are no healing. */
 const healMs = 300_000
 
 /** What is to be told of this state: the bad first, and of those what concerns everything before single jobs. */
@@ -103,6 +104,17 @@ function withoutWorkers(state: State, found: readonly Finding[]): readonly Findi
 }
 
 function ofQueue({ queue }: State): Finding[] {
+  return [...unseen(queue.unseen), ...down(queue)]
+}
+
+function unseen(names: readonly string[]): Finding[] {
+  if (names.length === 0) return []
+  const message = `Workers use the queue ${names.join(', ')}, which is not the queue of this app: whether it answers cannot be seen from here`
+  const hint = `Look with the app of the workers: --app <path>, or "regrow": { "app": "<path>" } in package.json; a store alone does not know their queue. If nobody uses it any more: delete from regrow.marks where queue = '${names[0]}'.`
+  return [{ level: 'bad', code: 'queue_unseen', job: null, message, hint }]
+}
+
+function down(queue: State['queue']): Finding[] {
   if (!queue.down) return []
   const message = `The queue (${queue.name}) does not answer`
   const hint =

@@ -30,7 +30,7 @@ export interface HealthPorts extends StatusPorts {
   readonly timetable: Pick<Timetable, 'stale' | 'find'>
   /** The next instants of a pattern. */
   readonly instants: (spec: ScheduleSpec, afterMs: number, count: number) => number[]
-  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'heals'>
+  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'queues' | 'heals'>
 }
 
 const healsShown = 10

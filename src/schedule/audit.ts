@@ -34,8 +34,11 @@ export interface AuditReport {
 }
 
 const pageSize = 500
-/** Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. */
-const every = { leastMs: 10_000, perScheduleMs: 2 }
+/**
+ * Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. Where there are none, half a minute:
+ * a process that adds one makes its first slot itself.
+ */
+const every = { leastMs: 10_000, perScheduleMs: 2, noneMs: 30_000 }
 const notYetMs = 20
 /** Slots due later than this are hinted by who made them, and by the next audits. */
 const horizonMs = 60_000
@@ -44,6 +47,7 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
   const { clock, events, schedules, random } = ports
   let declared: ReadonlyMap<string, number> | null = null
   let everyMs = every.leastMs
+  let none = false
   let forced = false
   return {
     name: 'schedules',
@@ -63,14 +67,16 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
         declared = await ports.declare()
         events.emit('declarations.missing', { sweeps: [], schedules: names })
       }
-      if (waitMs > 0 && !forced && ports.queue.shared) return Math.min(waitMs, everyMs) + spread(random, 50, 0.5)
+      if (waitMs > 0 && !forced && ports.queue.shared)
+        return Math.min(waitMs, none ? every.leastMs : everyMs) + spread(random, 50, 0.5)
       forced = false
       const startedAt = clock.now()
       const report = await audit(ports, signal)
-      everyMs = every.leastMs + every.perScheduleMs * report.processed
+      none = report.processed === 0
+      everyMs = none ? every.noneMs : every.leastMs + every.perScheduleMs * report.processed
       if (waitMs === 0) await tidy(ports)
       if (report.processed > 0) events.emit('schedules.audited', { ...report, tookMs: clock.now() - startedAt })
-      return spread(random, everyMs, 0.1)
+      return spread(random, none ? every.leastMs : everyMs, 0.1)
     },
   }
 }

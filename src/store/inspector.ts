@@ -111,6 +111,13 @@ export interface HealRow {
   readonly endedAt: Date | null
 }
 
+/** A queue that workers of this store use, or used. */
+export interface QueueRow {
+  readonly name: string
+  /** When a worker last looked at its mark: twice a second while it answers. */
+  readonly lookedAt: Date
+}
+
 /** A key that failed for good. */
 export interface QuarantinedKey {
   readonly job: string
@@ -150,6 +157,8 @@ export interface Inspector {
   /** Every job that one of the tables names, the pulse, and the store's time. */
   jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[]; pulse: PulseFacts }>
   workers(leaseMs: number): Promise<WorkerRow[]>
+  /** Queues that the store has a mark of, the one that was looked at last first; one in memory has none. */
+  queues(): Promise<QueueRow[]>
   /** The last losses of a queue, newest first; none on a schema that does not remember them. */
   heals(limit: number): Promise<HealRow[]>
   /** Names of the jobs that have a sweep, a pause or a worker; `job` too when it has intents or quarantined keys. */

@@ -134,7 +134,7 @@ test('one that was made at run time tells what it hands over and whether that wa
   await worker.says('mailed ada')
   await on.until(`select count(*) = 0 from regrow.intents`)
   expect((await lines('list'))[1]).toMatch(
-    /^digest\.ada +mail\.send +every 2 weeks from 2026-01-05 09:00 in Europe\/Berlin .* done$/,
+    /^digest\.ada +every 2 weeks from 2026-01-05 09:00 in Europe\/Berlin +waiting .* done$/,
   )
   const shown = (await lines('show', 'digest.ada', '--store', on.url)).join('\n')
   expect(shown).toMatch(/^input {5}\{"to":"ada"\}$/m)

@@ -313,11 +313,13 @@ export class Oracle implements StoreEar {
     if (!after?.holder || after.holder === before?.holder || statement === 'restart') return
     const nowMs = this.#around.storeMs()
     const until = before?.until ?? 0
-    // A turn that reaches further ahead than it may is of a clock that is set back since.
-    const free = !before?.holder || until <= nowMs || until > nowMs + turnMs + slackMs
+    // A turn that reaches further ahead than it may is of a clock that is set back since. A new declaration takes the turn away, as
+    // a loss does: the pass under way is one of the old query.
+    const isOver = until <= nowMs || until > nowMs + turnMs + slackMs
+    const free = !before?.holder || isOver || statement === 'sweeps.declare'
     this.check(
       'S10',
-      (free || after.holder === before?.holder) && after.term > (before?.term ?? 0),
+      free && after.term > (before?.term ?? 0),
       () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`,
     )
   }

@@ -73,6 +73,7 @@ export class Storm {
       'tables restored': () => upset(this.#world, { ...blow, kind: 'tables restored' }),
       'clock set back': () => upset(this.#world, { ...blow, kind: 'clock set back' }),
       'clock ahead': () => upset(this.#world, { ...blow, kind: 'clock ahead' }),
+      'mark forged': () => hostile('mark forged'),
       'infinite run_at': () => hostile('infinite run_at'),
     }
     acts[blow.kind]()

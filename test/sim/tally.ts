@@ -36,6 +36,7 @@ export const faultNames = [
   'tables restored',
   "store's clock set back",
   "store's clock jumped ahead",
+  'mark of the queue forged',
   'job paused',
   'pause ran out',
   'enqueue never sent',

@@ -55,6 +55,7 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   no_worker: 'Hints and rows wait, nobody sweeps, and no schedule makes a slot.',
   no_handler: 'Its hints wait, its rows wait, and nobody sweeps them.',
   queue_down: 'Each worker sweeps for itself meanwhile, and work starts later than it could.',
+  queue_unseen: 'It may be dead for hours, and this check would still find nothing wrong.',
   queue_lost:
     'Nothing is lost with it, but a queue that is emptied again and again keeps everybody busy with filling it.',
   heal_late: 'Work without a hint waits for the pass that brings it back.',

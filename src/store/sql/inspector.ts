@@ -6,6 +6,8 @@ import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
 
+const queuesShown = 20
+
 /** Milliseconds of the store as an instant. */
 export const date = (ms: unknown): Date => new Date(Number(ms))
 export const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
@@ -47,6 +49,10 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
         running: Number(row.running),
         stuck: Number(row.stuck),
       }))
+    },
+    async queues() {
+      const { rows } = await db.query(texts().inspectQueues, [queuesShown])
+      return rows.map((row) => ({ name: row.queue as string, lookedAt: date(row.looked_ms) }))
     },
     async heals(limit) {
       return (await db.query(texts().inspectHeals, [limit])).rows.map(healOf)

@@ -124,7 +124,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     },
     async check(keys) {
       const { text, values } = await checkQuery(keys)
-      return checkedBy(await named(db.queryTheirs(text, values)))
+      return checkedBy(await named(db.queryTheirs(text, values, job.name)))
     },
     ...(job.query && {
       unmet: async (key: string) => named(unmetConditions(db, job, read(), await shapeOf(), key, sqlType)),

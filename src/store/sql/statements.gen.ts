@@ -249,14 +249,41 @@ held as (
 select g.name from given g
 where exists (select 1 from put where put.name = g.name)
   or exists (select 1 from regrow.schedules s where s.name = g.name and s.declared = g.declared)`,
-  declareSweeps: `insert into regrow.sweeps as s (job, next_at
-  , every_ms
+  declareSweeps: `with env as materialized (
+  select regrow.clock() as at
+),
+x as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8, fingerprint text)
+),
+made as (
+  insert into regrow.sweeps (job, next_at, every_ms
+    , fingerprint -- since 9
+  )
+  select x.job, env.at, x.every_ms
+    , x.fingerprint -- since 9
+  from x cross join env order by x.job
+  on conflict (job) do nothing
+),
+known as materialized (
+  select s.job, x.every_ms, x.fingerprint
+    , x.fingerprint is not null and s.fingerprint is distinct from x.fingerprint as changed -- since 9
+    , false as changed -- before 9
+  from regrow.sweeps s join x on x.job = s.job
+  where s.every_ms is distinct from x.every_ms or $2::boolean
+    or (x.fingerprint is not null and s.fingerprint is distinct from x.fingerprint) -- since 9
+  order by s.job for update of s
 )
-select job, regrow.clock()
-  , every_ms
-from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8) order by job
-on conflict (job) do
-  update set every_ms = excluded.every_ms where s.every_ms is distinct from excluded.every_ms`,
+update regrow.sweeps s set every_ms = k.every_ms,
+  next_at = case when k.changed or $2::boolean then env.at else s.next_at end,
+  cursor = case when k.changed then null else s.cursor end,
+  term = s.term + case when k.changed then 1 else 0 end,
+  holder = case when k.changed then $3::text else s.holder end,
+  until = case when not k.changed then s.until when $3::text is not null then env.at + make_interval(secs => $4::float8 / 1000) end,
+  last_holder = case when k.changed then null else s.last_holder end,
+  pass_seen = case when k.changed then 0 else s.pass_seen end
+  , pass_unusable = case when k.changed then 0 else s.pass_unusable end -- since 9
+  , fingerprint = coalesce(k.fingerprint, s.fingerprint) -- since 9
+from known k cross join env where s.job = k.job`,
   dropQuarantined: `with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
 ),
@@ -318,19 +345,20 @@ told as (
   select env.at, $2::text, 'schedule.end', p.job, json_build_object('schedule', p.name)::text from put p cross join env
 )
 select (select json_agg(extract(epoch from slot) * 1000 order by slot) from skipped)::text as skipped from put`,
-  endTurn: `with x as materialized (
-  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
+  endTurns: `with x as materialized (
+  select * from jsonb_to_recordset($2::text::jsonb) as x(job text, term int8, cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8,
     unusable int8, unusable_key text, every_ms int8)
 ),
 mine as materialized (
   select s.job
     , s.heal
-  from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
+  from regrow.sweeps s join x on x.job = s.job where s.holder = $1::text and s.term = x.term
+  order by s.job for update of s
 ),
 ended as (
   update regrow.sweeps s
-  set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+  set holder = null, until = null, last_holder = $1::text, cursor = x.cursor,
     next_at = case when s.next_at > s.last_attempt_at then s.next_at
       else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
     every_ms = coalesce(x.every_ms, s.every_ms),
@@ -354,22 +382,29 @@ ended as (
     pass_unusable = case when x.finished then 0 else s.pass_unusable + x.unusable end, -- since 9
     unusable_key = case when x.unusable > 0 then x.unusable_key when not x.finished or s.pass_unusable > 0 then s.unusable_key end, -- since 9
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
-  from x cross join mine where s.job = mine.job
+  from x join mine on mine.job = x.job where s.job = mine.job
   returning s.job
+)
+, brought as materialized (
+  select mine.heal, sum(x.pushed - coalesce(x.counted, 0)) as pushed, count(*) filter (where x.brought_back) as jobs
+  from mine join x on x.job = mine.job where mine.heal is not null group by mine.heal
+)
+, healing as materialized (
+  select h.id from regrow.heals h where h.id in (select heal from brought) order by h.id for update of h
 )
 , counted as (
   update regrow.heals h
-  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end,
-    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end
-  from x cross join mine where h.id = mine.heal and h.ended_at is null
-  returning h.epoch, h.pushed, h.at, h.ended_at
+  set pushed = h.pushed + b.pushed, jobs_left = h.jobs_left - b.jobs,
+    ended_at = case when b.jobs > 0 and h.jobs_left <= b.jobs then regrow.clock() end
+  from brought b join healing on healing.id = b.heal where h.id = b.heal and h.ended_at is null
+  returning h.id, h.epoch, h.pushed, h.at, h.ended_at
 )
 , backlog as (
   update regrow.pauses p set backlog = s.pass_seen + x.seen
-  from x cross join mine cross join regrow.sweeps s
-  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished
+  from mine join x on x.job = mine.job join regrow.sweeps s on s.job = mine.job
+  where p.job = mine.job and p.backlog is null and x.finished
 )
-select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null`,
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null order by c.id`,
   examineDeclarations: `select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
 from regrow.workers w
 where w.beat_at >= (select regrow.clock()) - make_interval(secs => coalesce(w.lease_ms, $1::float8) / 1000) -- since 9
@@ -676,6 +711,7 @@ union
 select $1::text where exists (select 1 from regrow.intents where job = $1::text)
   or exists (select 1 from regrow.ledger where job = $1::text and state = 'quarantined')
 order by job`,
+  inspectQueues: `select queue, (extract(epoch from bumped_at) * 1000)::float8 as looked_ms from regrow.marks order by bumped_at desc, queue limit $1::int`,
   inspectWorkers: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 )
@@ -856,9 +892,11 @@ order by s.name`,
 ),
 won as (
   update regrow.marks m
-  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  set epoch = case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end
+      + case when $3::text = (m.epoch + 1)::text then 1 else 0 end,
+    sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch = $2::text::int8 
+  where m.queue = $1::text and m.epoch::float8 = $2::text::float8
     and (m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000) or m.epoch_at > env.at + interval '10 seconds')
   returning m.epoch, env.at
 ),

@@ -54,6 +54,7 @@ export function sqlStore<Tx>(
     timetable: sqlTimetable(db, texts, hasSchedules),
     source: (job) => sqlSource(db, ledger, job, texts),
     transaction: (fn, options) => db.transaction(fn, options),
+    ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)

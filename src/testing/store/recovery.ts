@@ -67,14 +67,17 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await store.sweeps.declare(['a', 'b', 'c'].map((job) => ({ job, everyMs: 60_000 })))
       const [first] = (await store.sweeps.turn('w1', ['a'], 1)).turns
       assert.ok(first)
-      await store.sweeps.end('w1', first, end)
+      await store.sweeps.end('w1', [{ turn: first, end }])
       await store.sweeps.turn('w1', ['b'], 1)
       await store.pauses.pause('c', 'why not', 'ann', 120_000)
       assert.equal((await store.schedules.turn(10_000)).waitMs, 0)
       await setBack(context)
       const { turns } = await store.sweeps.turn('w2', ['a', 'b'], 2)
       assert.deepEqual(turns.map(({ job }) => job).sort(), ['a', 'b'])
-      for (const turn of turns) await store.sweeps.end('w2', turn, end)
+      await store.sweeps.end(
+        'w2',
+        turns.map((turn) => ({ turn, end })),
+      )
       assert.deepEqual((await store.sweeps.turn('w1', ['a', 'b'], 2)).turns, [])
       assert.equal((await store.schedules.turn(10_000)).waitMs, 0)
       await context.pass(119_000)

@@ -190,7 +190,14 @@ const resolvers: Readonly<Record<string, Resolver>> = {
 
   'sweeps.declare': (step) =>
     call(named(step), ({ store }) =>
-      store.sweeps.declare((step.jobs as string[]).map((job) => ({ job, everyMs: step.everyMs }))),
+      store.sweeps.declare(
+        (step.jobs as string[]).map((job) => ({
+          job,
+          everyMs: step.everyMs,
+          ...(step.fingerprint && { fingerprint: step.fingerprint }),
+        })),
+        { due: step.due === true, ...(step.holder && { holder: step.holder }) },
+      ),
     ),
   'sweeps.turn': (step, memory) =>
     call(
@@ -213,7 +220,9 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     const own = turnOf(memory, step)
     if (!own) return []
     const end: TurnEnd = { ...step.end, cursor: step.cursor }
-    return call(`${named(step)} of ${own.turn.job}`, ({ store }) => store.sweeps.end(own.holder, own.turn, end))
+    return call(`${named(step)} of ${own.turn.job}`, ({ store }) =>
+      store.sweeps.end(own.holder, [{ turn: own.turn, end }]),
+    )
   },
   'sweeps.makeDue': (step) =>
     call(named(step), ({ store }) =>
@@ -225,12 +234,9 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     pass(memory, 600),
     call(named(step), async ({ store }) => {
       const { turns } = await store.sweeps.turn(step.holder, jobNames, 5)
-      const healed: unknown[] = []
-      for (const turn of sorted(turns)) {
-        const end: TurnEnd = { ...step.end, cursor: null, finished: true, broughtBack: true, error: null }
-        healed.push(await store.sweeps.end(step.holder, turn, end))
-      }
-      return [...sorted(turns), ...healed]
+      const end: TurnEnd = { ...step.end, cursor: null, finished: true, broughtBack: true, error: null }
+      const ends = sorted(turns).map((turn) => ({ turn, end }))
+      return [...sorted(turns), ...(await store.sweeps.end(step.holder, ends))]
     }),
   ],
 

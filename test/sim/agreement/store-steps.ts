@@ -187,7 +187,13 @@ const turnEnd = fc.record({
 })
 
 const sweeping = [
-  step('sweeps.declare', { jobs: someJobs, everyMs: wait }),
+  step('sweeps.declare', {
+    jobs: someJobs,
+    everyMs: wait,
+    fingerprint: fc.constantFrom(undefined, 'one', 'two'),
+    holder: fc.option(holder, { nil: undefined }),
+    due: fc.constantFrom(false, false, true),
+  }),
   step('sweeps.turn', { holder, jobs: someJobs, max: count.map((n) => n + 1) }),
   ofJob('sweeps.advance', declared, (job) => ({
     of: which,
@@ -208,7 +214,7 @@ const sweeping = [
   step('marks.lose', {
     queue,
     epoch: count,
-    found: fc.option(count),
+    found: fc.option(fc.oneof(count, fc.constantFrom(Number.MAX_SAFE_INTEGER, 2 ** 53))),
     how: fc.constantFrom('missing', 'foreign', 'behind'),
     apartMs: fc.constantFrom(0, 500, 2_000),
   }),

@@ -5,6 +5,30 @@ const sql = (name: string) => `src/store/sql/${name}.sql`
 
 export const ofTheStatements: readonly Mutant[] = [
   mutant(
+    'sql-adopts-a-forged-epoch',
+    'S17: the store goes on from the epoch that it finds in the queue, and soon no client can count it',
+    sql('lose-queue'),
+    'case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end',
+    'greatest(m.epoch, coalesce($3::text::int8, 0)) + 1',
+    storeAgreement,
+  ),
+  mutant(
+    'sql-new-query-swept-by-the-old-worker',
+    'the first pass of a new declaration is made by a worker of the deploy before',
+    sql('declare-sweeps'),
+    'holder = case when k.changed then $3::text else s.holder end',
+    'holder = case when k.changed then null else s.holder end',
+    storeAgreement,
+  ),
+  mutant(
+    'sql-turns-counted-as-one',
+    'a loss is never healed: of turns that end together only one is counted',
+    sql('end-turns'),
+    'jobs_left = h.jobs_left - b.jobs',
+    'jobs_left = h.jobs_left - least(b.jobs, 1)',
+    storeAgreement,
+  ),
+  mutant(
     'sql-take-of-live-keys',
     'a key that somebody holds is taken from them',
     sql('take'),

@@ -54,6 +54,10 @@ export function simInspector(schema: Schema): Inspector {
           stuck: row.stuck,
         }))
     },
+    queues: async () =>
+      [...schema.marks.rows.values()]
+        .sort((a, b) => b.bumpedAt - a.bumpedAt || byBytes(a.queue, b.queue))
+        .map(({ queue, bumpedAt }) => ({ name: queue, lookedAt: date(bumpedAt) })),
     heals: async (limit) =>
       [...heals.rows.values()]
         .sort((a, b) => b.at - a.at || b.id - a.id)

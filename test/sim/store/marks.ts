@@ -41,7 +41,8 @@ export function simMarks(schema: Schema): Marks {
         const row = marks.rows.get(queue)
         if (!row || row.epoch !== loss.known.epoch) return null
         if (row.epochAt > plus(at, -apartMs) && !isAheadOf(row.epochAt, at)) return null
-        const epoch = Math.max(row.epoch, loss.found?.epoch ?? 0) + 1
+        // The one found is avoided, and never adopted: anybody may have written it there.
+        const epoch = row.epoch + (loss.found?.epoch === row.epoch + 1 ? 2 : 1)
         session.set(marks, queue, { queue, epoch, sequence: 0, epochAt: at, bumpedAt: at })
         healing(schema, session, queue, loss, epoch, at)
         return { epoch, sequence: 0 }

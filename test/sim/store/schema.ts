@@ -63,6 +63,7 @@ export interface SweepRow extends Row {
   readonly unusable: number
   readonly unusableKey: string | null
   readonly passUnusable: number
+  readonly fingerprint: string | null
   readonly pending: number | null
   readonly pendingEstimated: boolean
   readonly pendingAt: number | null
@@ -241,6 +242,7 @@ export const newSweep = (job: string, nextAt: number, everyMs: number): SweepRow
   unusable: 0,
   unusableKey: null,
   passUnusable: 0,
+  fingerprint: null,
   pending: null,
   pendingEstimated: false,
   pendingAt: null,

@@ -14,14 +14,30 @@ const standBackMs = 500
 export function simSweeps(schema: Schema): Sweeps {
   const { engine, sweeps } = schema
   return {
-    declare: (jobs) =>
+    declare: (jobs, { holder, due = false } = {}) =>
       engine.atOnce('sweeps.declare', (session) => {
         const at = schema.now()
-        for (const { job, everyMs } of jobs) {
+        for (const { job, everyMs: exact, fingerprint = null } of jobs) {
           const row = session.get(sweeps, job)
-          const rounded = Math.round(everyMs)
-          if (row?.everyMs === rounded) continue
-          session.set(sweeps, job, row ? { ...row, everyMs: rounded } : newSweep(job, at, rounded))
+          const everyMs = Math.round(exact)
+          if (!row) {
+            session.set(sweeps, job, { ...newSweep(job, at, everyMs), fingerprint })
+            continue
+          }
+          const changed = fingerprint !== null && row.fingerprint !== fingerprint
+          const turn = holder === undefined ? { holder: null, until: null } : { holder, until: plus(at, turnMs) }
+          const anew = {
+            ...turn,
+            fingerprint,
+            term: row.term + 1,
+            cursor: null,
+            lastHolder: null,
+            passSeen: 0,
+            passUnusable: 0,
+          }
+          const next = due || changed ? { nextAt: at } : {}
+          if (row.everyMs === everyMs && !due && !changed) continue
+          session.set(sweeps, job, { ...row, everyMs, ...next, ...(changed ? anew : {}) })
         }
       }),
     turn: async (holder, jobs, max) => {
@@ -45,11 +61,13 @@ export function simSweeps(schema: Schema): Sweeps {
         if (heal && pushed > 0) session.set(schema.heals, String(heal.id), { ...heal, pushed: heal.pushed + pushed })
         return true
       }),
-    end: (holder, { job, term }, end) =>
-      engine.atOnce('sweeps.end', (session) => {
-        const row = sweeps.rows.get(job)
-        return row?.holder === holder && row.term === term ? endTurn(schema, session, row, end) : null
-      }),
+    end: (holder, ends) =>
+      engine.atOnce('sweeps.end', (session) =>
+        ends.flatMap(({ turn: { job, term }, end }) => {
+          const row = sweeps.rows.get(job)
+          return row?.holder === holder && row.term === term ? endTurn(schema, session, row, end) : []
+        }),
+      ),
     makeDue: (jobs, { anew = false, ramped = false } = {}) =>
       engine.atOnce('sweeps.makeDue', (session) => {
         const at = schema.now()
@@ -138,20 +156,20 @@ const turnOf = (row: SweepRow, term: number, at: number): Omit<Turn, 'paused'> =
   sample: row.sample ?? {},
 })
 
-function endTurn(schema: Schema, session: Session, row: SweepRow, end: TurnEnd): Healed | null {
+function endTurn(schema: Schema, session: Session, row: SweepRow, end: TurnEnd): Healed[] {
   const { sweeps, heals, pauses } = schema
   const at = schema.now()
   const { job, passSeen } = row
   session.set(sweeps, job, ended(row, end, at))
   const pause = pauses.rows.get(job)
   if (pause?.backlog === null && end.finished) session.set(pauses, job, { ...pause, backlog: passSeen + end.seen })
-  const heal = healOf(schema, row)
-  if (!heal) return null
+  const heal = row.heal === null ? undefined : session.get(heals, String(row.heal))
+  if (heal?.endedAt !== null) return []
   const over = end.broughtBack === true && heal.jobsLeft <= 1
   const pushed = heal.pushed + end.pushed - (end.counted ?? 0)
   const jobsLeft = heal.jobsLeft - (end.broughtBack ? 1 : 0)
   session.set(heals, String(heal.id), { ...heal, pushed, jobsLeft, endedAt: over ? at : null })
-  return over ? { epoch: heal.epoch, pushed, tookMs: since(at, heal.at) } : null
+  return over ? [{ epoch: heal.epoch, pushed, tookMs: since(at, heal.at) }] : []
 }
 
 function ended(row: SweepRow, end: TurnEnd, at: number): SweepRow {

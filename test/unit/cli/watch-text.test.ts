@@ -44,7 +44,7 @@ function health(jobs: readonly JobHealth[], findings: readonly Finding[] = []): 
       ...{ startedAt: at, beatAt: at, live: true, running: 3, stuck: 0, leaseMs: null },
     },
   ]
-  const queue = { name: 'redis', shared: true, down: false }
+  const queue = { name: 'redis', shared: true, down: false, unseen: [] }
   const pulse = { missing: false, setBack: null }
   return { healthy: findings.length === 0, at, jobs, workers, pulse, queue, findings, heals: [] }
 }

@@ -85,7 +85,7 @@ const job = (more: Partial<JobStatus> = {}): JobStatus => ({
 
 const state = (one: Partial<JobStatus> = {}, more: Partial<State> = {}): State => ({
   at,
-  queue: { name: 'postgres', shared: true, down: false },
+  queue: { name: 'postgres', shared: true, down: false, unseen: [] },
   jobs: [job(one)],
   workers: [worker()],
   pulse: { missing: false, setBack: null },
@@ -176,8 +176,18 @@ describe('a job that no live worker has the handler of', () => {
   })
 })
 
+test('a queue of the workers that this app does not have is bad: it may be down', () => {
+  const queue = { name: 'redis', shared: true, down: false, unseen: ['redis'] }
+  const [finding] = findings(state({ hints: null }, { queue }))
+  expect(finding).toMatchObject({ level: 'bad', code: 'queue_unseen', job: null })
+  expect(finding?.message).toContain('Workers use the queue redis,')
+  expect(finding?.hint).toContain('--app')
+})
+
 test('a queue that does not answer is bad', () => {
-  expect(found(state({}, { queue: { name: 'postgres', shared: false, down: true } }))).toEqual(['bad queue_down'])
+  expect(found(state({}, { queue: { name: 'postgres', shared: false, down: true, unseen: [] } }))).toEqual([
+    'bad queue_down',
+  ])
 })
 
 describe('a loss of the queue', () => {
@@ -365,7 +375,7 @@ test('the bad comes first, and each finding says what to do', () => {
   const all = findings(
     state(
       { quarantined: 1, sweep: sweep({ errors: 2, lastError: 'e' }) },
-      { queue: { name: 'q', shared: false, down: true } },
+      { queue: { name: 'q', shared: false, down: true, unseen: [] } },
     ),
   )
   expect(all.map(({ code }) => code)).toEqual(['queue_down', 'sweep_failing', 'quarantined'])

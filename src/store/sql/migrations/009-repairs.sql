@@ -8,6 +8,9 @@ alter table regrow.sweeps
   -- Those that the present pass has seen in the turns before this one.
   add column if not exists pass_unusable bigint not null default 0;
 
+-- What the last worker that declared the job declared: another one is swept at once.
+alter table regrow.sweeps add column if not exists fingerprint text;
+
 -- Workers and time (lease, clock).
 -- After this time without a beat the worker is dead; null: a worker of older code, which has the lease of whoever looks.
 alter table regrow.workers add column if not exists lease_ms bigint;
