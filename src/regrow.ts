@@ -225,7 +225,7 @@ export function compose<Tx = Transaction>(
         handOverLane,
         afterCommit,
         executorOf,
-        keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
+        keep: async (names, reason) => void (await keepSchedules({ ...open, schedules }, names, reason)),
         mistake: patternMistake,
         instants: instantsOf,
         inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,

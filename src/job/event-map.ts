@@ -20,6 +20,11 @@ export interface EventMap {
   'job.stuck': { job: string; key: string }
   /** It ran, and its row is still pending. Without a `version` column this may be new work: `counted` is false. */
   'job.noProgress': { job: string; key: string; counted: boolean }
+  /**
+   * What this worker declares was gone from the store, or older, after a restore for one: it is declared again. Names of jobs whose
+   * sweep was missing, or of all its schedules where one of them was.
+   */
+  'declarations.missing': { sweeps: readonly string[]; schedules: readonly string[] }
   /** A popped hint started nothing. */
   'hint.refused': { job: string; key: string; why: Verdict }
   /**

@@ -89,6 +89,11 @@ const texts: Texts = {
   'hint.dropped': ({ count, why, error }) => line('warn', dropped[why](count), { why, error }),
   'sweep.failed': ({ job, error }, isOutage) =>
     isOutage(error) ? outage(error) : line('error', `the sweep of ${job} failed`, { job, error }),
+  'declarations.missing': ({ sweeps, schedules }) =>
+    line('warn', `${[...sweeps, ...schedules].join(', ')}: gone from the store, and declared again`, {
+      sweeps,
+      schedules,
+    }),
   'queue.lost': ({ queue, how }) =>
     line('warn', `the queue "${queue}" was lost (its mark is ${how}); every job is swept from its beginning`, {
       queue,

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Job } from '../job/job.ts'
 import type { HintCount, Queue } from '../queue/queue.ts'
-import type { Inspector, JobRow, QueueRow, WorkerRow } from '../store/inspector.ts'
+import type { Inspector, JobRow, PulseFacts, QueueRow, WorkerRow } from '../store/inspector.ts'
 
 /** One job: what the tables say, and what the queue holds of it. */
 export interface JobStatus extends JobRow {
@@ -34,6 +34,7 @@ export interface Status {
   readonly jobs: readonly JobStatus[]
   /** Workers that have not left, oldest first. */
   readonly workers: readonly WorkerRow[]
+  readonly pulse: PulseFacts
 }
 
 export interface StatusPorts {
@@ -52,7 +53,7 @@ const aliveMs = 60_000
 
 /** Every job that the app declares or the tables name, by name. */
 export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
-  const [{ at, jobs: rows }, workers, marked] = await Promise.all([
+  const [{ at, jobs: rows, pulse }, workers, marked] = await Promise.all([
     inspector.jobs(leaseMs),
     inspector.workers(leaseMs),
     inspector.queues(),
@@ -78,6 +79,7 @@ export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusP
       unseen,
     },
     workers,
+    pulse,
     jobs: names.map((job) => ({
       ...(known.get(job) ?? unknown(job)),
       declared: declared.has(job),

@@ -7,6 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import { spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { ScheduleRow } from '../store/schedules.ts'
+import { keepSchedules } from './declare.ts'
 import { decideEach, type KeepPorts, planPorts, writeAll } from './keep.ts'
 import { keep } from './plan.ts'
 
@@ -17,8 +18,8 @@ export interface AuditPorts extends KeepPorts {
   readonly mayBegin: () => boolean
   /** False: each process has a queue of its own, and what one hints no other sees. */
   readonly queue: { readonly shared: boolean }
-  /** Adds what this process declares, before its first audit. */
-  readonly declare: () => Promise<void>
+  /** Adds what this process declares, before its first audit and when it is missing. Returns the versions of it, by name. */
+  readonly declare: () => Promise<ReadonlyMap<string, number>>
 }
 
 /** What an audit did. */
@@ -44,7 +45,7 @@ const horizonMs = 60_000
 
 export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
   const { clock, events, schedules, random } = ports
-  let declared = false
+  let declared: ReadonlyMap<string, number> | null = null
   let everyMs = every.leastMs
   let none = false
   let forced = false
@@ -56,11 +57,16 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
     },
     async tick(signal) {
       if (!ports.mayBegin()) return notYetMs
-      if (!declared) await ports.declare()
-      forced ||= !declared
-      declared = true
+      forced ||= declared === null
+      declared ??= await ports.declare()
       // Behind a queue of its own each process sees to its own hints; else one does it for all.
-      const waitMs = await schedules.turn(everyMs)
+      const { waitMs, missing } = await schedules.turn(everyMs, declared)
+      // L10: the tables were emptied, or restored from before this was declared.
+      if (missing) {
+        const names = [...declared.keys()]
+        declared = await ports.declare()
+        events.emit('declarations.missing', { sweeps: [], schedules: names })
+      }
       if (waitMs > 0 && !forced && ports.queue.shared)
         return Math.min(waitMs, none ? every.leastMs : everyMs) + spread(random, 50, 0.5)
       forced = false
@@ -88,6 +94,9 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
     report.failed += rows.length - decided.length
     const stood = await writeAll(ports, decided, atMs, { audited: true })
     report.processed += rows.length
+    // L10: brought back to the present, they have other slots.
+    const ahead = rows.filter((row) => isAhead(row, atMs)).map(({ name }) => name)
+    if (ahead.length > 0) await keepSchedules(ports, await ports.schedules.rewind(ahead))
     for (const { row, write } of decided)
       if (stood.has(row.name)) report.created += write.slots.filter(({ state }) => state === 'waiting').length
     const orphans = rows.flatMap((row) => openHints(row, atMs))
@@ -97,6 +106,14 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
   }
   return report
 }
+
+/** Statements that meet, and clocks that are adjusted, differ by less. */
+const slackMs = 10_000
+
+/** The store's clock was set back: what was written before is of a time that has not come. */
+const isAhead = ({ fromMs, lastSlotMs, jitterMs, open }: ScheduleRow, atMs: number) =>
+  Math.max(fromMs, lastSlotMs ?? fromMs) > atMs + slackMs ||
+  open.some(({ dueMs, slotMs, begunMs }) => begunMs === null && dueMs > Math.max(slotMs + jitterMs, atMs) + slackMs)
 
 /** Slots that wait: whether they have a hint, the queue knows; one that has is left alone. */
 const openHints = (row: ScheduleRow, atMs: number) =>

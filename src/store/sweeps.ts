@@ -61,6 +61,8 @@ export interface TurnEnd {
   readonly sample?: Sample
   /** The ledger of the job was audited in this turn. Defaults to false. */
   readonly audited?: boolean
+  /** The interval of the sweep, by which `nextMs` was chosen. Defaults to the one that was declared. */
+  readonly everyMs?: number
 }
 
 /** A turn with what it found. */
@@ -86,13 +88,14 @@ export interface Sweeps {
   declare(jobs: readonly DeclaredSweep[], options?: { readonly holder?: string; readonly due?: boolean }): Promise<void>
   /**
    * Wins turns of jobs that are due, `max` at most; also one that the holder has already and asks for, since it does not know
-   * of it. How long until the next one is; and whose pause has run out.
+   * of it. How long until the next one is; whose pause has run out; and which jobs are missing: they have to be declared again.
+   * A job whose sweep is due later than its interval allows is due now: the store's clock was set back (L10).
    */
   turn(
     holder: string,
     jobs: readonly string[],
     max: number,
-  ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[] }>
+  ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[]; missing: readonly string[] }>
   /**
    * Stores the cursor and keeps the turn; false: it is no longer ours. `pushed`: hints since the last time, which the end of
    * the turn then names as `counted`. Defaults to 0.

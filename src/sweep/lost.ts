@@ -29,7 +29,7 @@ export interface LostPorts {
   readonly events: Events<EventMap>
   readonly marks: Marks
   readonly canary: Canary
-  readonly queue: Pick<Queue, 'name' | 'shared' | 'rollsBack' | 'writeMark' | 'moveMark'>
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'rollsBack' | 'writeMark' | 'moveMark' | 'wipe'>
   /** Who notices, for the history: host and pid. */
   readonly by: string
   /** Every sweep is due: begins the next round of the sweep loop now. */
@@ -57,6 +57,7 @@ export function canaryLoop(ports: LostPorts): LoopSpec {
       // Another process has declared a loss: its sweeps are due for this one as well.
       if (before !== null && stored.mark.epoch > before) ports.sweepNow()
       if (stored.first) await greet(ports, stored.mark)
+      else if (stored.setBack) await discard(ports, stored.mark)
       else if (stored.bumps || suspected) {
         const nextMs = await compare(ports, stored.mark)
         return seen && nextMs === changeMs ? seenMs : nextMs
@@ -71,6 +72,15 @@ async function greet({ queue, firstSeen, sweepNow }: LostPorts, mark: Mark): Pro
   await queue.writeMark(mark)
   await firstSeen()
   sweepNow()
+}
+
+/**
+ * L10: hints that were pushed before the store's clock was set back may be due much too late, and sweeps leave those alone that are there.
+ * Thrown away first: who dies in between is followed by another one that sees the same.
+ */
+async function discard(ports: LostPorts, mark: Mark): Promise<void> {
+  await ports.queue.wipe()
+  await declare(ports, mark, null, 'missing')
 }
 
 async function compare(ports: LostPorts, mark: Mark): Promise<number> {

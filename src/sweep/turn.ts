@@ -76,25 +76,33 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
         return 0
       }
       const owner = holder()
-      const { turns, nextMs, pausesOver } = await sweeps.turn(owner, asked, room)
+      const { turns, nextMs, pausesOver, missing } = await sweeps.turn(owner, asked, room)
+      // L10: the table was emptied, or restored from before they were declared.
+      if (missing.length > 0) {
+        await declareSweeps(ports, missing)
+        events.emit('declarations.missing', { sweeps: missing, schedules: [] })
+      }
       for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
       const make: MakeTurn = (turn, passed) => makeTurn({ ...ports, end }, { owner, turn, passed }, signal)
       if (await won.begin(turns, make, turns.length === room, signal)) return 0
-      if (pausesOver.length > 0) return lookMs.next
+      if (pausesOver.length > 0 || missing.length > 0) return lookMs.next
       return Math.min(won.idle ? lookMs.idle : lookMs.busy, Math.max(nextMs, 20))
     },
   }
 }
 
 /** Every job has its sweep from the first start on, and at once with a new declaration; behind a queue that was born empty, all of them are due. */
-async function begin({ sweeps, jobs, holder, emptyQueue, sweepsAtStart }: TurnPorts): Promise<void> {
-  const declared = jobs.map((job) => ({ job: job.name, everyMs: job.sweepEveryMs, fingerprint: fingerprint(job) }))
-  await sweeps.declare(declared, { holder: holder(), due: sweepsAtStart })
-  if (emptyQueue)
-    await sweeps.makeDue(
-      jobs.map(({ name }) => name),
-      { anew: true },
-    )
+async function begin(ports: TurnPorts): Promise<void> {
+  const names = ports.jobs.map(({ name }) => name)
+  await declareSweeps(ports, names)
+  if (ports.emptyQueue) await ports.sweeps.makeDue(names, { anew: true })
+}
+
+function declareSweeps({ sweeps, jobs, holder, sweepsAtStart }: TurnPorts, names: readonly string[]): Promise<void> {
+  const declared = jobs.flatMap((job) =>
+    names.includes(job.name) ? [{ job: job.name, everyMs: job.sweepEveryMs, fingerprint: fingerprint(job) }] : [],
+  )
+  return sweeps.declare(declared, { holder: holder(), due: sweepsAtStart })
 }
 
 interface EndingPorts extends TurnPorts {
@@ -128,7 +136,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     const { cursor, seen, pushed, held, unusable, dropped, ended } = result
     const failed = ended === 'failed'
     const finished = ended === 'finished'
-    const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
+    const audited = finished && isAuditDue(turn)
     if (audited) await auditLedger(ports, job, signal)
     const waiting = await backlog(ports, job, turn, result)
     passed()
@@ -146,6 +154,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
       finished,
       broughtBack: finished || ended === 'full',
       tookMs: tookMs(),
+      everyMs: job.sweepEveryMs,
       audited,
       ...waiting,
     }
@@ -165,6 +174,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
       seen: 0,
       pushed: 0,
       held: 0,
+      everyMs: job.sweepEveryMs,
     }
     // A store that was away in the middle is told as soon as it is back; at last a turn runs out by itself.
     const again = { delayMs: 250, again: (_: unknown, tries: number) => tries < endTries, signal }
@@ -173,6 +183,9 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     )
   }
 }
+
+/** Never audited, long ago, or by a clock that is set back since (L10). */
+const isAuditDue = ({ auditedMs }: Turn) => auditedMs === null || auditedMs < 0 || auditedMs >= auditEveryMs
 
 /** What health tells of the rows that wait; a guess that fails is not the sweep's failure. */
 async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult) {

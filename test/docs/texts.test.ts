@@ -193,8 +193,8 @@ describe('every one of the sources is explained:', () => {
         .map(([, name]) => name as string),
     )
 
-    test('all of S1–S17 and L1–L9 have a row, each one', () => {
-      const all = [17, 9].flatMap((most, i) => Array.from({ length: most }, (_, n) => `${'SL'[i]}${n + 1}`))
+    test('all of S1–S17 and L1–L10 have a row, each one', () => {
+      const all = [17, 10].flatMap((most, i) => Array.from({ length: most }, (_, n) => `${'SL'[i]}${n + 1}`))
       expect(rows.map(nameOf).filter((name) => /^[SL]/.test(name))).toEqual(all)
       expect(later).toEqual([])
     })

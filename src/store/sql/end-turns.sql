@@ -1,6 +1,6 @@
 -- End of turns: what each found, and when its job's next one is due. Turns that are no longer the holder's are left alone.
 -- $1 holder · $2 json [{ job, term, cursor, next_ms, error, seen, passed, pushed, held, dropped, took_ms, audited, finished,
--- brought_back, estimate, oldest_ms, sample, counted, unusable, unusable_key }], each job once
+-- brought_back, estimate, oldest_ms, sample, counted, unusable, unusable_key, every_ms }], each job once
 -- A sweep that was made due while the pass ran stays due. The first pass after a loss counts what it brought back; the last
 -- of them ends the heal, and its row is returned: epoch, pushed, took_ms since the loss. The lock on that row counts right
 -- when turns end at once. Rows are locked in one order, sweeps by job before heals by id (M30). The oldest row is that of the whole pass, in however many turns it is made.
@@ -10,7 +10,7 @@
 with x as materialized (
   select * from jsonb_to_recordset($2::text::jsonb) as x(job text, term int8, cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8,
-    unusable int8, unusable_key text)
+    unusable int8, unusable_key text, every_ms int8)
 ),
 mine as materialized (
   select s.job
@@ -23,6 +23,8 @@ ended as (
   set holder = null, until = null, last_holder = $1::text, cursor = x.cursor,
     next_at = case when s.next_at > s.last_attempt_at then s.next_at
       else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
+    -- The interval that next_at goes by: see turn.sql.
+    every_ms = coalesce(x.every_ms, s.every_ms),
     last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
     audited_at = case when x.audited then regrow.clock() else s.audited_at end,
     heal = case when x.brought_back then null else s.heal end,

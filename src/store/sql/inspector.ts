@@ -30,7 +30,10 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
   return {
     async jobs(leaseMs) {
       const { rows } = await db.queryWithin(timeoutMs, texts().inspectJobs, [leaseMs])
-      return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf) }
+      const setBackAt = numberOrNull(rows[0]?.set_back_at_ms)
+      const setBack = setBackAt === null ? null : { at: date(setBackAt), byMs: Number(rows[0]?.set_back_ms) }
+      const pulse = { missing: rows[0]?.pulse_missing === true, setBack }
+      return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf), pulse }
     },
     async workers(leaseMs) {
       const { rows } = await db.query(texts().inspectWorkers, [leaseMs])
@@ -42,6 +45,7 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
         startedAt: date(row.started_ms),
         beatAt: date(row.beat_ms),
         live: row.live === true,
+        leaseMs: numberOrNull(row.lease_ms),
         running: Number(row.running),
         stuck: Number(row.stuck),
       }))

@@ -14,7 +14,8 @@ won as (
       + case when $3::text = (m.epoch + 1)::text then 1 else 0 end,
     sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch::float8 = $2::text::float8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  where m.queue = $1::text and m.epoch::float8 = $2::text::float8
+    and (m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000) or m.epoch_at > env.at + interval '10 seconds')
   returning m.epoch, env.at
 ),
 swept as materialized (

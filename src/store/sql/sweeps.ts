@@ -21,11 +21,12 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
       // that gave it. What commits after this takes the turn away again.
       const held = won.length > 0 ? (await db.query(texts().listPauses)).rows : []
       const paused = new Set(held.map((row) => row.job as string))
-      const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
+      const waits = rows.filter((row) => row.won !== true && row.missing !== true).map((row) => Number(row.wait_ms))
       return {
         turns: won.map((row) => turnOf(row, paused.has(row.job as string))),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
         pausesOver: rows.filter((row) => row.pause_over === true).map((row) => row.job as string),
+        missing: rows.filter((row) => row.missing === true).map((row) => row.job as string),
       }
     },
     async advance(holder, turn, cursor, pushed = 0) {
@@ -49,7 +50,7 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
   }
 }
 
-function endRow({ turn, end: { nextMs, tookMs, oldestMs, broughtBack, unusable, ...end } }: EndedTurn) {
+function endRow({ turn, end: { nextMs, tookMs, oldestMs, broughtBack, unusable, everyMs, ...end } }: EndedTurn) {
   return {
     ...end,
     job: turn.job,
@@ -61,6 +62,7 @@ function endRow({ turn, end: { nextMs, tookMs, oldestMs, broughtBack, unusable, 
     oldest_ms: oldestMs ?? null,
     brought_back: broughtBack === true,
     finished: end.finished === true,
+    every_ms: everyMs === undefined ? null : Math.round(everyMs),
   }
 }
 

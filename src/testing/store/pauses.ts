@@ -22,6 +22,7 @@ async function quiet(context: StoreContext): Promise<void> {
 const ended = (how: Partial<TurnEnd> = {}): TurnEnd => ({
   cursor: null,
   nextMs: 60 * minute,
+  everyMs: 60 * minute,
   error: null,
   seen: 0,
   pushed: 0,

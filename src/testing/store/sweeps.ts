@@ -12,6 +12,7 @@ const ended = (how: Partial<TurnEnd> = {}): TurnEnd => ({
   pushed: 0,
   held: 0,
   tookMs: 1,
+  everyMs: how.nextMs || 60_000,
   ...how,
 })
 

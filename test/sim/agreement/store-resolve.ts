@@ -63,7 +63,8 @@ const named = (step: Step) => JSON.stringify(step)
 
 const resolvers: Readonly<Record<string, Resolver>> = {
   pass: ({ ms }, memory) => pass(memory, ms),
-  'workers.register': ({ holder, jobs }) => register(holder, jobs),
+  'workers.register': ({ holder, jobs, lease }) => register(holder, jobs, lease),
+  emptied: (step) => call(named(step), (subject) => subject.empty(step.table)),
   'workers.beat': ({ holder, known, behind, stuck }, memory) => beat(memory, holder, known, behind, stuck),
   'workers.free': ({ all }) => free(all),
   'workers.leave': (step) => call(named(step), ({ store }) => store.workers.leave(step.holder)),
@@ -202,8 +203,8 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     call(
       named(step),
       async ({ store }) => {
-        const { turns, nextMs, pausesOver } = await store.sweeps.turn(step.holder, step.jobs, step.max)
-        return { turns: sorted(turns), nextMs, pausesOver: sorted(pausesOver) }
+        const { turns, nextMs, pausesOver, missing } = await store.sweeps.turn(step.holder, step.jobs, step.max)
+        return { turns: sorted(turns), nextMs, pausesOver: sorted(pausesOver), missing: sorted(missing) }
       },
       (answer) => {
         const won = (answer as { turns: Turn[] }).turns.map((turn) => ({ holder: step.holder, turn }))

@@ -4,7 +4,7 @@ import { ordered } from './jsonb.ts'
 import { byBytes } from './order.ts'
 import { newSweep, type Schema, type SweepRow } from './schema.ts'
 import type { Session } from './session.ts'
-import { plus, since, sinceSeconds } from './time.ts'
+import { isAheadOf, plus, since, sinceSeconds } from './time.ts'
 
 /** As in the SQL store: how long a turn lasts without a sign, and who made the last pass waits so long. */
 const turnMs = 30_000
@@ -44,11 +44,12 @@ export function simSweeps(schema: Schema): Sweeps {
       const answers = await engine.atOnce('sweeps.turn', (session) => turn(schema, session, holder, jobs, max))
       // After the turn is won, as a check follows its take.
       const at = schema.now()
-      const waits = answers.flatMap(({ won, waitMs }) => (won ? [] : [waitMs]))
+      const waits = answers.flatMap(({ won, missing, waitMs }) => (won || missing ? [] : [waitMs]))
       return {
         turns: answers.flatMap(({ won }) => (won ? [{ ...won, paused: schema.isPaused(won.job, at) }] : [])),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
         pausesOver: answers.flatMap(({ job, pauseOver }) => (pauseOver ? [job] : [])),
+        missing: answers.flatMap(({ job, missing }) => (missing ? [job] : [])),
       }
     },
     advance: (holder, { job, term }, cursor, pushed = 0) =>
@@ -94,6 +95,8 @@ interface TurnAnswer {
   readonly won: Omit<Turn, 'paused'> | null
   readonly waitMs: number
   readonly pauseOver: boolean
+  /** It has no row. */
+  readonly missing?: true
 }
 
 function turn(schema: Schema, session: Session, holder: string, jobs: readonly string[], max: number): TurnAnswer[] {
@@ -103,25 +106,36 @@ function turn(schema: Schema, session: Session, holder: string, jobs: readonly s
     const until = pauses.rows.get(job)?.until ?? null
     return until !== null && until <= at
   }
+  const over = new Set(jobs.filter(isOver))
   const standBack = (row: SweepRow) => (row.lastHolder === holder ? standBackMs : 0)
   const isDue = (row: SweepRow | undefined): row is SweepRow =>
     row !== undefined &&
-    (row.holder === null || row.holder === holder || (row.until !== null && row.until <= at)) &&
-    plus(row.nextAt, standBack(row)) <= at &&
+    (row.holder === null || row.holder === holder || (row.until !== null && row.until <= at) || isTurnAhead(row, at)) &&
+    (plus(row.nextAt, standBack(row)) <= at || isDueAhead(row, at)) &&
     !isOver(row.job)
+  // A pause that a clock wrote which is set back since keeps its length.
+  for (const [job, pause] of pauses.rows)
+    if (pause.until !== null && isAheadOf(pause.since, at))
+      session.set(pauses, job, { ...pause, since: at, until: plus(pause.until, -since(pause.since, at)) })
   const due = jobs.map((job) => sweeps.rows.get(job)).filter(isDue)
   due.sort((a, b) => Number(a.errors > 0) - Number(b.errors > 0) || a.nextAt - b.nextAt || byBytes(a.job, b.job))
   const won = new Set(due.slice(0, max).map(({ job }) => job))
   return jobs.map((job): TurnAnswer => {
     const row = sweeps.rows.get(job)
-    if (!row) return { job, won: null, waitMs: 0, pauseOver: isOver(job) }
+    if (!row) return { job, won: null, waitMs: 0, pauseOver: over.has(job), missing: true }
     if (!won.has(job))
-      return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: isOver(job) }
+      return { job, won: null, waitMs: waitOf(row, at, standBack(row), holder), pauseOver: over.has(job) }
     const term = row.term + 1
-    session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at })
+    const nextAt = Math.min(row.nextAt, at)
+    session.set(sweeps, job, { ...row, holder, term, until: plus(at, turnMs), lastAttemptAt: at, nextAt })
     return { job, won: turnOf(row, term, at), waitMs: 0, pauseOver: false }
   })
 }
+
+/** Longer than a turn lasts, or later than the interval allows: the clock was set back. */
+const isTurnAhead = ({ until }: SweepRow, at: number) => until !== null && isAheadOf(until, plus(at, turnMs))
+const isDueAhead = ({ nextAt, everyMs }: SweepRow, at: number) =>
+  everyMs !== null && isAheadOf(nextAt, plus(at, everyMs * 1.2))
 
 /** In seconds first, as the statement adds them. */
 function waitOf(row: SweepRow, at: number, standBack: number, holder: string): number {
@@ -168,6 +182,7 @@ function ended(row: SweepRow, end: TurnEnd, at: number): SweepRow {
     until: null,
     lastHolder: row.holder,
     cursor: end.cursor,
+    everyMs: end.everyMs === undefined ? row.everyMs : Math.round(end.everyMs),
     nextAt: isDueAgain ? row.nextAt : plus(at, end.nextMs),
     lastSuccessAt: error === null ? at : row.lastSuccessAt,
     auditedAt: end.audited ? at : row.auditedAt,

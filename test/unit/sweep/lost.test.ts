@@ -15,6 +15,8 @@ function world() {
   let there: Mark | null = stored
   const changes: number[] = []
   const losses: number[] = []
+  const wipes: number[] = []
+  let setBack = false
   const ports = (rollsBack?: boolean): LostPorts => ({
     events: new Events<EventMap>(),
     canary: new Canary(),
@@ -25,13 +27,14 @@ function world() {
       async look(_, everyMs) {
         const bumps = clock.now() - bumpedAt >= everyMs
         if (bumps) bumpedAt = clock.now()
-        return { mark: stored, first: false, bumps }
+        return { mark: stored, first: false, bumps, setBack }
       },
       async raise(_, mark) {
         stored = mark
       },
       async lose() {
         losses.push(clock.now())
+        setBack = false
         stored = { epoch: stored.epoch + 1, sequence: 0 }
         return stored
       },
@@ -48,6 +51,11 @@ function world() {
         const found = there
         if (there) there = { ...there, sequence: sequence + 1 }
         return found
+      },
+      async wipe() {
+        there = null
+        wipes.push(clock.now())
+        return 0
       },
     },
   })
@@ -94,8 +102,11 @@ function world() {
   const lose = () => {
     there = null
   }
+  const stepBack = () => {
+    setBack = true
+  }
   const gaps = () => changes.slice(1).map((at, n) => at - (changes[n] as number))
-  return { clock, run, runAndPop, minute, changes, gaps, losses, lose }
+  return { clock, run, runAndPop, minute, changes, gaps, losses, wipes, lose, stepBack }
 }
 
 test('the mark is changed twice a second however many processes there are, and never less often', async () => {
@@ -117,6 +128,14 @@ test('a loss is declared within half a second (L4)', async () => {
   await minute(run(1_000, 20_000), run(1_130, 20_000), clock.sleep(10_001).then(lose))
   expect(losses).toHaveLength(1)
   expect(losses[0]).toBeLessThanOrEqual(10_501)
+})
+
+test("when the store's clock was set back, the queue is thrown away and declared lost within a second (L10)", async () => {
+  const { clock, run, minute, losses, wipes, stepBack } = world()
+  await minute(run(1_000, 20_000), run(1_130, 20_000), clock.sleep(10_001).then(stepBack))
+  expect(losses).toHaveLength(1)
+  expect(losses[0]).toBeLessThanOrEqual(11_001)
+  expect(wipes[0]).toBeLessThanOrEqual(losses[0] as number)
 })
 
 test('while pops bring the mark of a queue that cannot roll back, it is looked at and changed each half minute', async () => {
