@@ -69,9 +69,7 @@ export function schedulesTable(schedules: readonly ScheduleInfo[], color: Output
       column('state', standing),
       column('next (UTC)', ({ nextSlot }) => instant(nextSlot)),
       column('last (UTC)', ({ lastSlot }) => instant(lastSlot), 1),
-      ...(schedules.some(({ handed }) => handed)
-        ? [column('handed over', ({ handed }) => handed?.state ?? '–')]
-        : []),
+      ...(schedules.some(({ handed }) => handed) ? [column('handed over', ({ handed }) => handed?.state ?? '–')] : []),
     ],
     width,
   )

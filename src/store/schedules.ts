@@ -55,6 +55,8 @@ export interface ScheduleRow extends ScheduleSpec {
   /** A live worker has its job. */
   readonly live: boolean
   readonly open: readonly OpenSlot[]
+  /** Instants after `lastSlotMs` that have run already, under a clock that was ahead; almost always none. */
+  readonly ran: readonly number[]
 }
 
 /** One slot as it shall be from now on. */
@@ -112,8 +114,16 @@ export interface Schedules {
   page(after: string | null, limit: number, leaseMs: number): Promise<{ atMs: number; rows: ScheduleRow[] }>
   /** Writes what was decided; returns the schedules that were as they had been read. `audited` stamps them. */
   write(writes: readonly ScheduleWrite[], options?: { audited?: boolean }): Promise<Set<string>>
-  /** Wins the audit that is due: one process at a time. Returns how long until the next one; 0: it is ours. */
-  turn(everyMs: number): Promise<number>
+  /**
+   * Wins the audit that is due: one process at a time. `waitMs`: how long until the next one; 0: it is ours. `missing`: one of
+   * `declared`, names with the version that this process declared, is not there or older: it has to be declared again.
+   */
+  turn(everyMs: number, declared?: ReadonlyMap<string, number>): Promise<{ waitMs: number; missing: boolean }>
+  /**
+   * Brings schedules back to the present that went further than the store's time: its clock was set back. What ran does not run
+   * again. Returns those that were brought back.
+   */
+  rewind(names: readonly string[]): Promise<string[]>
   /** Ends what nobody declares any more, and forgets old slots. */
   tidy(leaseMs: number): Promise<Tidied>
   /** Notes what the slot of this key hands over, in `tx` where one is given. */

@@ -55,8 +55,8 @@ export interface TimetableSlot {
 export interface StaleSchedule {
   readonly name: string
   readonly job: string
-  /** Its slot is long due, it has none that waits, or no live worker has its job. */
-  readonly why: 'late' | 'missing' | 'absent'
+  /** Its slot is long due, it has none that waits, no live worker has its job, or the store has no such schedule. */
+  readonly why: 'late' | 'missing' | 'absent' | 'undeclared'
   readonly since: Date
   /** When it ends if nobody declares it until then; null: it does not. */
   readonly endsAt: Date | null
@@ -72,8 +72,8 @@ export interface Timetable {
   find(name: string, leaseMs: number, tx?: SqlExecutor): Promise<TimetableRow | null>
   /** Slots of a schedule, newest first. */
   slots(name: string, limit: number): Promise<TimetableSlot[]>
-  /** Schedules that should run and do not, the oldest first. */
-  stale(limit: number, leaseMs: number): Promise<StaleSchedule[]>
+  /** Schedules that should run and do not, the oldest first; `declared`: names that the code declares. */
+  stale(limit: number, leaseMs: number, declared?: readonly string[]): Promise<StaleSchedule[]>
   /** False: there is no such schedule, or it has ended. */
   pause(name: string, reason: string, author: string): Promise<boolean>
   /**

@@ -70,6 +70,7 @@ test('a role that adds schedules can do that and no more, with the grants of doc
   await app.schedules.run(name)
   expect(await app.schedules.show(name)).toMatchObject({ name })
   await app.schedules.end(name)
+  await app.schedules.remove(name)
   await expect(mail.enqueue({ to: 'ada' })).rejects.toThrow('permission denied')
   await app.close()
 })

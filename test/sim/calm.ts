@@ -6,6 +6,7 @@ import { examineRecurring } from './examinations-recurring.ts'
 import type { Member } from './fleet.ts'
 import { beginningMs } from './sim-process.ts'
 import type { Storm } from './storm.ts'
+import { checkDeclared } from './upsets.ts'
 import type { Standing } from './user.ts'
 import type { SimWorld } from './world.ts'
 
@@ -183,7 +184,7 @@ export class Calm {
       oracle.check('L1', pushedMs < before.atMs, () => `hints of ${job} are pushed though all is done`)
     }
     for (const job of this.jobs) {
-      const ageMs = beginningMs + kernel.now() - (db.sweeps.get(job)?.lastAttemptAt ?? 0)
+      const ageMs = this.#world.nowMs() - (db.sweeps.get(job)?.lastAttemptAt ?? 0)
       const lateMs = plan.weather.slow > 0 ? turnMs : 0
       oracle.check(
         'L2',
@@ -192,6 +193,7 @@ export class Calm {
       )
     }
     this.#world.hostile.check(this.jobs)
+    checkDeclared(this.#world, this.jobs)
     this.#world.unique.check(this.jobs)
     const open = oracle.openClaims(this.jobs)
     oracle.check('S5', open.length === 0, () => `runs whose end was never recorded: ${open.slice(0, 5).join(', ')}`)
@@ -199,8 +201,8 @@ export class Calm {
 
   /** L5: claims of the dead are free. */
   #checkClaims(): void {
-    const { db, oracle, kernel, plan } = this.#world
-    const nowMs = beginningMs + kernel.now()
+    const { db, oracle, plan } = this.#world
+    const nowMs = this.#world.nowMs()
     for (const { holder, job, key } of db.ledger.values()) {
       if (holder === null || !this.jobs.includes(job)) continue
       const beatMs = nowMs - (db.workers.get(holder)?.beatAt ?? 0)

@@ -96,7 +96,8 @@ export class Fleet {
         lease: plan.leaseMs,
         log: false,
       },
-      { clock: process.clock, random: process.random },
+      // What a restart sweeps by itself would hide what nobody else brings back.
+      { clock: process.clock, random: process.random, isProduction: () => true },
     )
     app.on('*', (detail, event) => this.#around.told(process, event, detail as never))
     const declared = new Map(cast.map((part) => [part.name, this.#declare(app, part)]))

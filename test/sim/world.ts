@@ -46,6 +46,8 @@ export class SimWorld {
   readonly hostile = new Hostile(this)
   readonly oracle: Oracle
   readonly timetable: TimetableWatch
+  /** How far the store's clock is ahead of the world's; negative: it was set back. */
+  aheadMs = 0
   readonly unique: UniqueWatch
   /** Set when the storm is over: handlers of slots are all well then. */
   calm = false
@@ -68,12 +70,12 @@ export class SimWorld {
     this.trace = new Trace(kernel.now, keep)
     this.network = new Network(kernel, random(2), tally, this.trace)
     this.draw = new Draw(random(3))
-    this.db =
-      truth ?? Object.assign(new SimDatabase(() => beginningMs + kernel.now(), modelQueries), { oneConnection: false })
+    this.db = truth ?? Object.assign(new SimDatabase(() => this.nowMs(), modelQueries), { oneConnection: false })
     this.server = plan.sharedQueue ? this.#server() : undefined
     const deedOf = (job: string, key: string) => this.#deedOf(job, key)
     this.oracle = new Oracle({
       now: kernel.now,
+      storeMs: () => this.nowMs(),
       tally,
       trace: this.trace,
       truth: (job, key) => this.#truth(job, key),
@@ -148,7 +150,7 @@ export class SimWorld {
 
   /** The store's clock, in epoch ms. */
   nowMs(): number {
-    return beginningMs + this.kernel.now()
+    return beginningMs + this.kernel.now() + this.aheadMs
   }
 
   #ear(outcomes: Outcomes): StoreEar {
@@ -219,7 +221,7 @@ export class SimWorld {
   }
 
   #truth(job: string, key: string): { pending: boolean; paused: boolean } {
-    const nowMs = beginningMs + this.kernel.now()
+    const nowMs = this.nowMs()
     const recurs = recurringPartOf(job)
     if (job === ownLane || (recurs && recurs !== report))
       return { paused: false, pending: this.timetable.isPending(job, key) }

@@ -6,7 +6,8 @@ with env as materialized (
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 chosen as materialized (
   select s.* from regrow.schedules s

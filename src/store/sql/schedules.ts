@@ -4,8 +4,13 @@ import type { Row, SqlDatabase } from '../executor.ts'
 import type { OpenSlot, ScheduleRow, Schedules, SkipReason, SlotWrite } from '../schedules.ts'
 import type { Statements } from './schema.ts'
 
-/** `available`: false on a schema that is older than schedules; nothing recurs there. */
-export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available: () => boolean): Schedules {
+/** `available`: false on a schema that is older than schedules; nothing recurs there. `rewinds`: it has what a rewind needs. */
+export function sqlSchedules(
+  db: SqlDatabase,
+  texts: () => Statements,
+  available: () => boolean,
+  rewinds: () => boolean,
+): Schedules {
   const look = async (names: readonly string[] | null, after: string | null, limit: number, leaseMs: number) => {
     if (!available()) return { atMs: 0, rows: [] }
     const asked = names && JSON.stringify(names)
@@ -34,10 +39,16 @@ export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available
       const { rows } = await db.query(texts().writeSlots, [JSON.stringify(schedules), JSON.stringify(slots), audited])
       return new Set(rows.map(({ name }) => name as string))
     },
-    async turn(everyMs) {
-      if (!available()) return everyMs
-      const { rows } = await db.query(texts().auditTurn, [everyMs])
-      return rows[0]?.won === true ? 0 : Math.max(1, Number(rows[0]?.wait_ms))
+    async turn(everyMs, declared = new Map()) {
+      if (!available()) return { waitMs: everyMs, missing: false }
+      const { rows } = await db.query(texts().auditTurn, [everyMs, JSON.stringify(Object.fromEntries(declared))])
+      const waitMs = rows[0]?.won === true ? 0 : Math.max(1, Number(rows[0]?.wait_ms))
+      return { waitMs, missing: rows[0]?.missing === true }
+    },
+    async rewind(names) {
+      if (!rewinds()) return []
+      const { rows } = await db.query(texts().rewindSchedules, [JSON.stringify(names)])
+      return rows.map(({ name }) => name as string)
     },
     async tidy(leaseMs) {
       const { rows } = await db.query(texts().tidySchedules, [leaseMs])
@@ -107,6 +118,7 @@ function scheduleOf(row: Row): ScheduleRow {
     jobPaused: row.job_paused as boolean,
     handedMs: number(row.handed_ms),
     live: row.live as boolean,
+    ran: (JSON.parse((row.ran as string | null | undefined) ?? '[]') as number[]).map(Math.round),
     open: open.map(
       ([slotMs, dueMs, key, held, begunMs, standing]): OpenSlot => ({
         slotMs: Math.round(slotMs),

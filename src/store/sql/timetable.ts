@@ -23,9 +23,9 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
       if (!available()) return []
       return (await db.query(texts().listSlots, [name, limit])).rows.map(slotOf)
     },
-    async stale(limit, leaseMs) {
+    async stale(limit, leaseMs, declared = []) {
       if (!available()) return []
-      const { rows } = await db.query(texts().staleSchedules, [leaseMs, limit])
+      const { rows } = await db.query(texts().staleSchedules, [leaseMs, limit, JSON.stringify(declared)])
       return rows.map((row) => ({
         name: row.name as string,
         job: row.job as string,

@@ -59,7 +59,8 @@ export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
     audited: fc.constant(false),
   }),
   step('schedules.page', { after: fc.option(name), limit: fc.integer({ min: 1, max: 3 }) }),
-  step('schedules.turn', { everyMs: fc.constantFrom(0, 10_000, 333.3) }),
+  step('schedules.turn', { everyMs: fc.constantFrom(0, 10_000, 333.3), name, version: fc.constantFrom(1, 2) }),
+  step('schedules.rewind', { names: some }),
   step('schedules.finish', {
     name,
     places: fc.uniqueArray(place, { minLength: 1, maxLength: 3 }),
@@ -168,7 +169,13 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
   'schedules.write': (given) => call(named(given), (subject) => written(subject, given)),
   'schedules.page': (given) =>
     call(named(given), ({ store }) => store.schedules.page(given.after, given.limit, leaseMs)),
-  'schedules.turn': (given) => call(named(given), ({ store }) => store.schedules.turn(given.everyMs)),
+  'schedules.turn': (given) =>
+    call(named(given), ({ store }) => store.schedules.turn(given.everyMs, new Map([[given.name, given.version]]))),
+  'schedules.rewind': (given) =>
+    call(named(given), async ({ store }) => [
+      sorted(await store.schedules.rewind(given.names)),
+      await store.schedules.page(null, 5, leaseMs),
+    ]),
   'schedules.finish': (given) => {
     const keys = (given.places as number[]).flatMap((at) => versions.map((version) => keyAt(given.name, version, at)))
     const skipped = given.skipped === null ? {} : { skipped: given.skipped }

@@ -189,4 +189,20 @@ export const ofSchedules: readonly Mutant[] = [
     `update regrow.slots t set state = t.state, ended_at = regrow.clock()`,
     storeAgreement,
   ),
+  mutant(
+    'missing-schedule-not-declared',
+    'L10: a schedule that is gone from the store is not declared again',
+    'src/schedule/audit.ts',
+    'if (missing) {',
+    'if (missing && declared.size < 0) {',
+    test('heal/restored'),
+  ),
+  mutant(
+    'instants-run-again',
+    'S9: an instant that ran under a clock that was ahead runs once more when its time comes',
+    'src/schedule/without-instants.ts',
+    'while (at !== null && left.has(at)) at = pattern.next(at)',
+    '',
+    test('unit/schedule/without-instants'),
+  ),
 ]

@@ -11,7 +11,7 @@ import type { AppRow } from './app-tx.ts'
 import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'
 import type { Table } from './table.ts'
-import { instant, plus, plusYears, since } from './time.ts'
+import { instant, isAheadOf, plus, plusYears, since } from './time.ts'
 
 /** How a job's pending query reads in the model. Intents need none. */
 export interface ModelQuery {
@@ -219,7 +219,7 @@ function eligible(schema: Schema, job: string, row: Pending, at: number, horizon
   const held = schema.ledger.rows.get(ledgerId(job, key))
   const renewed =
     held !== undefined && held.holder === null && held.version !== null && version !== null && held.version !== version
-  const retryAt = held && !renewed ? held.retryAt : null
+  const retryAt = held && !renewed && !isAheadOf(held.updatedAt, at) ? held.retryAt : null
   if (held && !renewed && (held.holder !== null || held.state === 'quarantined')) return null
   if (retryAt !== null && retryAt > horizon) return null
   const start = retryAt === null ? runAt : Math.max(retryAt, runAt ?? retryAt)

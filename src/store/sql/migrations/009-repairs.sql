@@ -8,9 +8,21 @@ alter table regrow.sweeps
   -- Those that the present pass has seen in the turns before this one.
   add column if not exists pass_unusable bigint not null default 0;
 
+-- What the last worker that declared the job declared: another one is swept at once.
+alter table regrow.sweeps add column if not exists fingerprint text;
+
 -- Workers and time (lease, clock).
+-- After this time without a beat the worker is dead; null: a worker of older code, which has the lease of whoever looks.
+alter table regrow.workers add column if not exists lease_ms bigint;
+
+-- When a beat last found the database's clock set back, and by how much.
+alter table regrow.pulse
+  add column if not exists set_back_at timestamptz,
+  add column if not exists set_back_ms bigint;
 
 -- Schedules.
+-- Instants up to here may have run already, by a clock that was ahead; null: none after last_slot.
+alter table regrow.schedules add column if not exists ran_until timestamptz;
 alter table regrow.slots
   -- What the slot handed over: to which job, and the id of the intent or the key of the row.
   add column if not exists handed_job text,

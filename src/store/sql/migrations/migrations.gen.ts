@@ -227,6 +227,12 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists unusable bigint not null default 0,
   add column if not exists unusable_key text,
   add column if not exists pass_unusable bigint not null default 0`,
+    `alter table regrow.sweeps add column if not exists fingerprint text`,
+    `alter table regrow.workers add column if not exists lease_ms bigint`,
+    `alter table regrow.pulse
+  add column if not exists set_back_at timestamptz,
+  add column if not exists set_back_ms bigint`,
+    `alter table regrow.schedules add column if not exists ran_until timestamptz`,
     `alter table regrow.slots
   add column if not exists handed_job text,
   add column if not exists handed_intent uuid,
