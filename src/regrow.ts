@@ -1,7 +1,7 @@
 // The composition root: wires both arrows to a store and a queue. Nothing is opened before first use.
 import type { App, AppOptions, DeclaredJob, WorkOptions } from './app.ts'
 import { type Clock, systemClock } from './base/clock.ts'
-import { isProduction, whereabouts } from './base/environment.ts'
+import { isProduction as inProduction, whereabouts } from './base/environment.ts'
 import { Events } from './base/events.ts'
 import { Life } from './base/life.ts'
 import { once } from './base/once.ts'
@@ -9,7 +9,8 @@ import { pledge } from './base/pledge.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { retry } from './base/retry.ts'
 import { Watchdog } from './base/watchdog.ts'
-import { hintingAfterCommit } from './enqueue/after-commit.ts'
+import { afterCommit, hintingAfterCommit } from './enqueue/after-commit.ts'
+import { executorOf } from './enqueue/arguments.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from './enqueue/enqueue.ts'
 import { acceptedInputs } from './enqueue/record.ts'
 import { enqueuingTogether } from './enqueue/together.ts'
@@ -32,6 +33,7 @@ import { why } from './operate/why/why.ts'
 import { Canary } from './queue/canary.ts'
 import { FallbackQueue } from './queue/fallback.ts'
 import { fillDoor, lateDoor, pushDoor } from './queue/push.ts'
+import type { Queue, QueueRepair } from './queue/queue.ts'
 import { auditLoop } from './schedule/audit.ts'
 import { beginning } from './schedule/begin.ts'
 import { declareSchedules, keepSchedules, scheduleMistakes } from './schedule/declare.ts'
@@ -50,10 +52,18 @@ import { Worker } from './worker/worker.ts'
 export const regrow = <Tx = Transaction>(options: AppOptions<Tx>): App<Tx> =>
   compose(options, { clock: systemClock, random: systemRandom })
 
+/** What an app gets from outside. */
+interface Surroundings {
+  readonly clock: Clock
+  readonly random: Random
+  /** Defaults to what the environment says. */
+  readonly isProduction?: () => boolean
+}
+
 /** `regrow` with a clock and a source of chance of one's own. */
 export function compose<Tx = Transaction>(
   options: AppOptions<Tx>,
-  { clock, random }: { clock: Clock; random: Random },
+  { clock, random, isProduction = inProduction }: Surroundings,
 ): App<Tx> {
   const registry = new Registry()
   const { leaseMs, guard, mistakes } = readApp(options)
@@ -77,8 +87,14 @@ export function compose<Tx = Transaction>(
   })
   const opened = once(async () => {
     const store = await stored()
-    const real =
-      (await options.queue?.open({ clock, identity: () => store.identity() })) ?? (await connected()).defaultQueue()
+    const onRepair = ({ keys, jobs }: QueueRepair) => {
+      events.emit('queue.repaired', { queue: real.name, keys, jobs })
+      // Where this fails, the jobs are swept when their turn comes.
+      if (jobs.length > 0) store.sweeps.makeDue(jobs, { anew: true }).catch(() => {})
+    }
+    const real: Queue =
+      (await options.queue?.open({ clock, identity: () => store.identity(), onRepair })) ??
+      (await connected()).defaultQueue()
     const canary = new Canary()
     const queue = new FallbackQueue(canary.watch(real), clock, {
       down: (error) => events.emit('queue.down', { queue: real.name, error }),
@@ -207,7 +223,9 @@ export function compose<Tx = Transaction>(
         schedules,
         timetable,
         handOverLane,
-        keep: (names, reason) => keepSchedules({ ...open, schedules }, names, reason),
+        afterCommit,
+        executorOf,
+        keep: async (names, reason) => void (await keepSchedules({ ...open, schedules }, names, reason)),
         mistake: patternMistake,
         instants: instantsOf,
         inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,
@@ -278,6 +296,7 @@ export function compose<Tx = Transaction>(
           jobs,
           holder: () => worker.claims.holder,
           mayBegin: () => worker.sure(),
+          sweepsAtStart: !isProduction(),
           sweepNow: () => {
             audits.anew()
             watchdog.wake('sweep', 'schedules')

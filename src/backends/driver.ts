@@ -1,7 +1,7 @@
 // What `regrow({ store, queue })` takes: factories that open nothing until first use.
 import type { Clock } from '../base/clock.ts'
 import type { Transaction } from '../job/handler.ts'
-import type { Queue } from '../queue/queue.ts'
+import type { Queue, QueueRepair } from '../queue/queue.ts'
 import type { Store } from '../store/store.ts'
 
 /** Opens a store; made by `postgres(…)`, `pglite(…)`. `Tx` is what `ctx.tx` and `app.transaction` hand out. */
@@ -38,4 +38,6 @@ export interface QueueSurroundings {
   readonly clock: Clock
   /** Which store the hints are of: a queue on a server that others use, too, must not mix them up with those of another one. */
   readonly identity: () => Promise<string>
+  /** To be called when the queue deleted what was not its own: it is told, and the jobs are swept. */
+  readonly onRepair?: (repair: QueueRepair) => void
 }

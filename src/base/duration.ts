@@ -17,7 +17,7 @@ export function milliseconds(duration: Duration | string, what = 'a duration'): 
   if (!match)
     throw new RegrowError(
       'bad_duration',
-      `${what} is ${JSON.stringify(duration) ?? String(duration)}`,
+      `${what} is ${typeof duration === 'number' ? duration : (JSON.stringify(duration) ?? String(duration))}`,
       `Write milliseconds as a number, or a number with a unit: '250ms', '30s', '5m', '2h', '1d'.`,
     )
   return Math.min(Number(match[1]) * (unitMs[match[2] as string] as number), durationMaxMs)

@@ -21,7 +21,8 @@ export const storeArgs = {
   store: {
     type: 'string',
     valueHint: 'url|directory',
-    description: 'postgres://… or a PGlite directory. Defaults to REGROW_STORE, then DATABASE_URL',
+    description:
+      'postgres://… or a PGlite directory. Defaults to the app of package.json, then REGROW_STORE, DATABASE_URL',
   },
 } as const satisfies ArgsDef
 

@@ -24,7 +24,7 @@ export function healthText(health: Health, store: string, color: Output['color']
 
 /** Where all this is. */
 export const healthHead = ({ queue }: Health, store: string) =>
-  `store ${visible(store)}, queue ${visible(queue.name)}${queue.down ? ', which does not answer' : ''}`
+  `store ${visible(store)}, queue ${visible(queue.name)}${queue.down ? ', which does not answer' : queue.unseen.includes(queue.name) ? ', which cannot be seen from here' : ''}`
 
 /** What is wrong and nothing else. */
 export function checkText({ healthy, findings, jobs, workers }: Health, store: string, color: Output['color']): string {

@@ -33,22 +33,24 @@ export async function withApp<T>(
 }
 
 /**
- * Runs `work` on regrow's tables: of --store or --app, else of what REGROW_STORE, DATABASE_URL or package.json name.
- * `fresh`: a PGlite directory may be a new one.
+ * Runs `work` on regrow's tables: of --store or --app, else of the app that package.json names, else of REGROW_STORE or DATABASE_URL. An
+ * app goes before a store that only the environment names: it knows the queue of the workers, which a store alone cannot see.
+ * `tablesOnly`: the queue is not needed, so the environment goes first; and a PGlite directory may be a new one.
  */
 export async function withStore<T>(
   args: { store?: string | undefined; app?: string | undefined },
   cli: Cli,
   work: (opened: Opened) => Promise<T>,
-  { fresh = false } = {},
+  { tablesOnly = false } = {},
 ): Promise<T> {
   const { cwd, store } = cli.around
   if (args.store !== undefined && args.app !== undefined)
     throw usage('Both --store and --app were given', 'Give one of them.')
   if (args.app !== undefined) return withApp(args, cli, work)
-  const named = args.store === undefined ? store : { address: args.store, from: '--store' }
+  const byApp = projectApp(cwd) !== undefined && !tablesOnly
+  const named = args.store !== undefined ? { address: args.store, from: '--store' } : byApp ? undefined : store
   if (named) {
-    const { driver, shown } = driverOf(named.address, cwd, fresh)
+    const { driver, shown } = driverOf(named.address, cwd, tablesOnly)
     return closing(
       { app: regrow({ store: driver, migrate: false }), handlers: [], from: `${shown} (${named.from})` },
       cli,

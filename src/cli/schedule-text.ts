@@ -1,5 +1,5 @@
 // Schedules as people read them: what recurs, how it stands, its slots, and instants by the clocks of its zone.
-import { readable, type ScheduleInfo, type SlotInfo } from '../index.ts'
+import { type HandedOver, readable, type ScheduleInfo, type SlotInfo } from '../index.ts'
 import { brief, type Column, fittedTable, type Output, visible } from './output.ts'
 
 /** Where no terminal says otherwise. */
@@ -33,8 +33,13 @@ export function localText(at: Date, tz: string): string {
 /** An instant in UTC, to the second. */
 export const utcText = (at: Date): string => at.toISOString().slice(0, 19).replace('T', ' ')
 
-/** When it recurs: `0 3 * * * in Europe/Berlin`, `every 5m`. */
-export function recurs({ cron, everyMs, tz }: ScheduleInfo): string {
+/** When it recurs: `0 3 * * * in Europe/Berlin`, `every 5m`, `every 2 weeks from 2026-01-05 09:00 in Europe/Berlin`. */
+export function recurs({ cron, everyMs, calendar, tz }: ScheduleInfo): string {
+  if (calendar) {
+    const [[unit, count]] = Object.entries(calendar.every) as [[string, number]]
+    const anchor = calendar.anchor.replace('T', ' ').replace(/:00$/, '')
+    return `every ${count === 1 ? unit.slice(0, -1) : `${count} ${unit}`} from ${anchor} in ${visible(tz)}`
+  }
   return cron === null ? `every ${readable(everyMs ?? 0)}` : `${visible(cron)} in ${visible(tz)}`
 }
 
@@ -64,6 +69,7 @@ export function schedulesTable(schedules: readonly ScheduleInfo[], color: Output
       column('state', standing),
       column('next (UTC)', ({ nextSlot }) => instant(nextSlot)),
       column('last (UTC)', ({ lastSlot }) => instant(lastSlot), 1),
+      ...(schedules.some(({ handed }) => handed) ? [column('handed over', ({ handed }) => handed?.state ?? '–')] : []),
     ],
     width,
   )
@@ -88,12 +94,20 @@ export function scheduleText(
     ...(found.jitterMs > 0 ? [['jitter', readable(found.jitterMs)] as [string, string]] : []),
     ...(found.startAt ? [['from', instant(found.startAt)] as [string, string]] : []),
     ...(found.endAt ? [['until', instant(found.endAt)] as [string, string]] : []),
+    ...(found.key === null ? [] : [['key', visible(brief(found.key, 200))] as [string, string]]),
+    ...(found.input === null ? [] : [['input', brief(JSON.stringify(found.input), 200)] as [string, string]]),
+    ...(found.handed
+      ? [['handed', `${handedText(found.handed)}, by the slot of ${utcText(found.handed.at)} UTC`] as [string, string]]
+      : []),
     ['version', `${found.version}, ${found.declared ? 'declared in code' : 'made at run time'}`],
     ['audited', found.lastAuditAt ? `${utcText(found.lastAuditAt)} UTC` : 'not yet'],
   ]
   const lines = facts.map(([name, text]) => `${color.dim(name.padEnd(8))}  ${visible(text)}`)
   return slots.length === 0 ? lines.join('\n') : `${lines.join('\n')}\n\n${slotsTable(slots, tz, color, width)}`
 }
+
+/** What a slot handed over, and how that stands: `mail.send 0199…: done`. */
+const handedText = ({ job, key, state }: HandedOver): string => `${visible(job)} ${brief(key, 60)}: ${state}`
 
 function stateText(found: ScheduleInfo): string {
   const { paused, ended } = found
@@ -131,6 +145,9 @@ function slotsTable(slots: readonly SlotInfo[], tz: string, color: Output['color
           begunAt && endedAt ? readable(Math.max(0, endedAt.getTime() - begunAt.getTime())) : '–',
         4,
       ),
+      ...(slots.some(({ handed }) => handed)
+        ? [column('handed over', ({ handed }) => (handed ? handedText(handed) : '–'), 1)]
+        : []),
     ],
     width,
   )

@@ -1,11 +1,11 @@
 // Transactions that regrow opens: hints of what is enqueued inside with `{ tx }` are pushed after the commit, and not at
-// all when it rolls back.
+// all when it rolls back. So is what else waits for the commit.
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { SqlExecutor, TransactionOptions } from '../store/executor.ts'
 
-/** Hints that wait for the commit of a transaction that regrow opened, by what its function was given. */
-const waiting = new WeakMap<object, Hint[]>()
+/** What waits for the commit of a transaction that regrow opened, by what its function was given. */
+const waiting = new WeakMap<object, { readonly hints: Hint[]; readonly acts: (() => Promise<unknown>)[] }>()
 
 /** `open` with hints that wait for its commit. */
 export function hintingAfterCommit<Tx>(
@@ -14,9 +14,10 @@ export function hintingAfterCommit<Tx>(
 ): <T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T> {
   return async (fn, options) => {
     const hints: Hint[] = []
+    const acts: (() => Promise<unknown>)[] = []
     const value = await open(async (tx, own) => {
       const key = own as object
-      waiting.set(key, hints)
+      waiting.set(key, { hints, acts })
       try {
         return await fn(tx, own)
       } finally {
@@ -25,13 +26,24 @@ export function hintingAfterCommit<Tx>(
       }
     }, options)
     if (hints.length > 0) await push(hints)
+    for (const act of acts) await act()
     return value
   }
 }
 
+/** True for a transaction that regrow opened and that has not ended: it is an executor of the store's own. */
+export const isOpenedHere = (tx: object): boolean => waiting.has(tx)
+
 /** Keeps hints until the commit when `tx` is a transaction that regrow opened; false: it is one of the user's own. */
 export function pushAfterCommit(tx: object, hints: readonly Hint[]): boolean {
   const list = waiting.get(tx)
-  list?.push(...hints)
+  list?.hints.push(...hints)
+  return list !== undefined
+}
+
+/** Calls `act` after the commit when `tx` is a transaction that regrow opened; false: it is one of the user's own. */
+export function afterCommit(tx: object, act: () => Promise<unknown>): boolean {
+  const list = waiting.get(tx)
+  list?.acts.push(act)
   return list !== undefined
 }

@@ -4,6 +4,7 @@ import { RegrowError } from '../base/errors.ts'
 import { isOptions, kindOfValue } from '../base/options.ts'
 import type { TransactionLike } from '../job/declaration.ts'
 import type { SqlExecutor } from '../store/executor.ts'
+import { isOpenedHere } from './after-commit.ts'
 
 /** Throws what is wrong with the items or the options of an enqueue; nothing was stored or hinted then. */
 export function checkArguments(job: string, items: unknown, options: { readonly tx?: unknown }): void {
@@ -20,26 +21,34 @@ export function checkArguments(job: string, items: unknown, options: { readonly 
       `The options of enqueue of "${job}" are ${kindOfValue(options)}; expected an object such as { jitter: '10m' }`,
       'Nothing was enqueued.',
     )
-  const { tx } = options
-  if (tx !== undefined && typeof tx !== 'function' && (typeof tx !== 'object' || tx === null))
-    throw badTransaction(job, `is ${kindOfValue(tx)}`)
+  if (options.tx !== undefined) checkTransaction(`enqueue of "${job}"`, options.tx)
 }
 
-/** The caller's transaction, as the store uses it: its answers are checked, since wrappers of clients are written by hand. */
-export function executorOf(job: string, tx: TransactionLike): SqlExecutor {
-  if (typeof tx.query !== 'function') throw badTransaction(job, 'has no function `query`')
+function checkTransaction(of: string, tx: unknown): void {
+  if (typeof tx !== 'function' && (typeof tx !== 'object' || tx === null))
+    throw badTransaction(of, `is ${kindOfValue(tx)}`)
+}
+
+/**
+ * The caller's transaction, as the store uses it: its answers are checked, since wrappers of clients are written by hand. `of`: the call
+ * that it was given to.
+ */
+export function executorOf(of: string, tx: TransactionLike): SqlExecutor {
+  checkTransaction(of, tx)
+  if (isOpenedHere(tx)) return tx as SqlExecutor
+  if (typeof tx.query !== 'function') throw badTransaction(of, 'has no function `query`')
   return {
     async query(text, params) {
       const answer = (await tx.query(text, params as never)) as { rows?: unknown } | null | undefined
       if (Array.isArray(answer?.rows)) return answer as Awaited<ReturnType<SqlExecutor['query']>>
-      throw badTransaction(job, `answered ${kindOfValue(answer)} without \`rows\``)
+      throw badTransaction(of, `answered ${kindOfValue(answer)} without \`rows\``)
     },
   }
 }
 
-const badTransaction = (job: string, what: string) =>
+const badTransaction = (of: string, what: string) =>
   badOptions(
-    `The \`tx\` of enqueue of "${job}" ${what}; expected a client of pg, a transaction of PGlite, or anything with query(text, params) that answers { rows }`,
+    `The \`tx\` of ${of} ${what}; expected a client of pg, a transaction of PGlite, or anything with query(text, params) that answers { rows }`,
     'Wrap another client: { query: async (text, params) => ({ rows: await … }) }. Let this error roll your transaction back.',
   )
 

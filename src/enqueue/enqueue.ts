@@ -82,7 +82,7 @@ export async function enqueueInputs(
     return ports.together(job.name, rowOf(texts[0] as string), jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
   const keys: string[] = new Array(texts.length)
-  const tx = options.tx && executorOf(job.name, options.tx)
+  const tx = options.tx && executorOf(`enqueue of "${job.name}"`, options.tx)
   const recordPage = async (from: number, page: readonly IntentRow[]) => {
     const answers = await ports.intents.record(job.name, page, tx)
     const [news, others]: [Hint[], Hint[]] = [[], []]

@@ -45,7 +45,16 @@ export function intentsOf(
   const idIsNew = options.id === undefined
   const given = idIsNew ? '' : job.key.encode(options.id)
   const newId = uuidsInOrder(ports.random)
-  return (input) => ({ id: idIsNew ? newId(ports.clock.wall()) : given, input, inMs, atMs, uniqueKey, idIsNew })
+  const untilStart = uniqueKey !== null && job.uniqueUntil === 'start'
+  return (input) => ({
+    id: idIsNew ? newId(ports.clock.wall()) : given,
+    input,
+    inMs,
+    atMs,
+    uniqueKey,
+    untilStart,
+    idIsNew,
+  })
 }
 
 /**

@@ -24,7 +24,10 @@ export interface CommonOptions {
   timeout?: Duration
   /** Calls of its handler at a time in one process, besides the process's own `concurrency`. Defaults to no limit. */
   concurrency?: number
-  /** Until when a second enqueue of the same key is merged into the first: its start (default), or its success. */
+  /**
+   * Until when a second enqueue of the same key, or of an input with the same `unique` text, is merged into the first: its start
+   * (default), or its success.
+   */
   uniqueUntil?: 'start' | 'success'
   /** The safety net: how often the pending rows are looked through, and over which time what it finds is spread. */
   sweep?: {
@@ -91,7 +94,7 @@ export interface EnqueueInputOptions {
   tx?: TransactionLike
   /** The intent's id (a uuid). Give it to make a repeated call one intent. Defaults to a new one. */
   id?: string
-  /** While an intent of this job with this text waits or runs, another is merged into it. */
+  /** Another input of this job with this text is merged into this one until it starts; with `uniqueUntil: 'success'`, until it is done. */
   unique?: string
 }
 

@@ -20,6 +20,11 @@ export interface EventMap {
   'job.stuck': { job: string; key: string }
   /** It ran, and its row is still pending. Without a `version` column this may be new work: `counted` is false. */
   'job.noProgress': { job: string; key: string; counted: boolean }
+  /**
+   * What this worker declares was gone from the store, or older, after a restore for one: it is declared again. Names of jobs whose
+   * sweep was missing, or of all its schedules where one of them was.
+   */
+  'declarations.missing': { sweeps: readonly string[]; schedules: readonly string[] }
   /** A popped hint started nothing. */
   'hint.refused': { job: string; key: string; why: Verdict }
   /**
@@ -50,6 +55,11 @@ export interface EventMap {
   'queue.lost': { queue: string; how: 'missing' | 'foreign' | 'behind'; epoch: number }
   /** The queue has grown back: the first pass of every job since the loss is over. */
   'queue.healed': { epoch: number; pushed: number; tookMs: number }
+  /**
+   * Somebody had put values of another type into keys of the queue. They were deleted, so that they stop no other job; the jobs that
+   * lost hints by it are swept at once.
+   */
+  'queue.repaired': { queue: string; keys: readonly string[]; jobs: readonly string[] }
   /** The queue does not answer: memory stands in, and this process sweeps for itself. */
   'queue.down': { queue: string; error: unknown }
   /** It answers again; hints in this process's memory were thrown away, the sweep brings them. */

@@ -3,16 +3,25 @@
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import { unknownOptions } from '../base/options.ts'
+import { type CalendarInterval, calendarText, readCalendarInterval } from './calendar-interval.ts'
 import type { KeyCodec } from './key.ts'
 
 /** When a job recurs. Exactly one of `cron` and `every`. */
 export interface ScheduleOptions {
   /** Five fields, or six with seconds first: `0 3 * * *`. */
   cron?: string
-  /** An interval of a second or more, counted from the epoch, or from `startAt`: restarts do not move it. */
-  every?: Duration
-  /** The zone that `cron` is read in. Defaults to UTC. */
+  /**
+   * Elapsed time, a second or more, counted from the epoch, or from `startAt`: `'90m'`. Or a calendar interval by the clocks of `tz`:
+   * `{ days: 1 }`, `{ weeks: 2 }`, `{ months: 1 }`, `{ years: 1 }`. Restarts move neither.
+   */
+  every?: Duration | CalendarInterval
+  /** The zone that `cron` and calendar intervals are read in. Not for elapsed time, which is the same everywhere. Defaults to UTC. */
   tz?: string
+  /**
+   * First instant of a calendar interval, as local time in `tz`: `'2026-01-31T09:00'`. Others are counted from it; a 31st is the last day of
+   * shorter months. Defaults to midnight of 1 January 1970, for weeks of the Monday after it.
+   */
+  anchor?: string
   /**
    * What becomes of instants that passed while nobody could run them: the last of them runs (`'once'`, default), none does
    * (`'skip'`, with a minute's grace), or the last so many (`{ all: 10 }`). The others are recorded as skipped.
@@ -30,6 +39,7 @@ export interface ScheduleOptions {
 
 /** The same, with every default filled in. Times are epoch ms. */
 export interface Recurrence {
+  /** Cron text, or the text of a calendar interval. */
   readonly cron: string | null
   readonly everyMs: number | null
   readonly tz: string
@@ -51,7 +61,7 @@ export interface Slot {
   readonly version: number
 }
 
-const known = ['cron', 'every', 'tz', 'missed', 'overlap', 'jitter', 'startAt', 'endAt']
+const known = ['cron', 'every', 'tz', 'anchor', 'missed', 'overlap', 'jitter', 'startAt', 'endAt']
 /** So many missed slots at most run one after the other. */
 const allMax = 1_000
 /** Longer than a year is no recurrence that a queue should wait for. */
@@ -92,6 +102,18 @@ export function readSchedule(given: unknown, where: string): { recurrence: Recur
     )
   if (cron !== undefined && typeof cron !== 'string')
     wrong(`\`schedule.cron\` is ${JSON.stringify(cron)}; expected text`)
+  if (typeof cron === 'string' && /^\s*every\b/i.test(cron))
+    wrong(`\`schedule.cron\` is ${JSON.stringify(cron)}; an interval is written as \`every\`: '90m' or { weeks: 2 }`)
+  const calendar = typeof every === 'object' && every !== null ? readCalendarInterval(every, options.anchor) : undefined
+  for (const mistake of calendar?.mistakes ?? []) wrong(mistake)
+  if (!calendar && options.anchor !== undefined)
+    wrong(
+      '`schedule.anchor` goes with a calendar interval such as every: { months: 1 }; elapsed time counts from `startAt`',
+    )
+  if (!calendar && every !== undefined && options.tz !== undefined)
+    wrong(
+      `\`schedule.tz\` does not go with every: ${JSON.stringify(every)}, which is elapsed time and the same in every zone; remove it, or write a calendar interval such as every: { days: 1 }`,
+    )
   if (typeof tz !== 'string') wrong(`\`schedule.tz\` is ${JSON.stringify(tz)}; expected a zone such as 'Europe/Berlin'`)
   if (!['skip', 'queue', 'allow'].includes(overlap))
     wrong(`\`schedule.overlap\` is ${JSON.stringify(overlap)}; expected 'skip', 'queue' or 'allow'`)
@@ -104,8 +126,8 @@ export function readSchedule(given: unknown, where: string): { recurrence: Recur
   return {
     mistakes,
     recurrence: {
-      cron: typeof cron === 'string' ? cron.trim().replace(/\s+/g, ' ') : null,
-      everyMs: duration(every, 'schedule.every'),
+      cron: calendar ? calendarText(calendar.rule) : typeof cron === 'string' ? cron.trim().replace(/\s+/g, ' ') : null,
+      everyMs: calendar ? null : duration(every, 'schedule.every'),
       tz: typeof tz === 'string' ? tz : 'UTC',
       missed: counted ? `all ${all}` : missed === 'skip' ? 'skip' : 'once',
       overlap,

@@ -89,12 +89,23 @@ const texts: Texts = {
   'hint.dropped': ({ count, why, error }) => line('warn', dropped[why](count), { why, error }),
   'sweep.failed': ({ job, error }, isOutage) =>
     isOutage(error) ? outage(error) : line('error', `the sweep of ${job} failed`, { job, error }),
+  'declarations.missing': ({ sweeps, schedules }) =>
+    line('warn', `${[...sweeps, ...schedules].join(', ')}: gone from the store, and declared again`, {
+      sweeps,
+      schedules,
+    }),
   'queue.lost': ({ queue, how }) =>
     line('warn', `the queue "${queue}" was lost (its mark is ${how}); every job is swept from its beginning`, {
       queue,
     }),
   'queue.healed': ({ pushed, tookMs }) =>
     line('info', `the queue has grown back: ${counted(pushed, 'hint')} in ${readable(tookMs)}`),
+  'queue.repaired': ({ queue, keys, jobs }) =>
+    line(
+      'warn',
+      `somebody wrote values of another type into the queue "${queue}"; they were deleted, and the sweep brings the hints back: ${keys.slice(0, 5).join(', ')}`,
+      { queue, jobs },
+    ),
   'queue.down': ({ queue, error }) =>
     line('error', `the queue "${queue}" is down; workers look for work by themselves`, { queue, error }),
   'queue.up': ({ queue, downMs }) => line('info', `the queue "${queue}" is back after ${readable(downMs)}`, { queue }),

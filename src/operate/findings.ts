@@ -4,12 +4,15 @@ import { readable } from '../base/duration.ts'
 import { keyBytesMax } from '../job/key.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/inspector.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
+import { age, ago, recentMs } from './ages.ts'
+import { ofPulse, ofSchedule, undeclared } from './declared-findings.ts'
 import { ofNoWorker } from './no-worker.ts'
 import type { JobStatus, Status } from './status.ts'
 import { ageOf, waitingAtLeast, waitText } from './waiting.ts'
 
 /** What was found. Stable words: alerts may be hung on them. */
 export type FindingCode =
+  | 'sweep_missing'
   | 'sweep_never'
   | 'sweep_late'
   | 'sweep_failing'
@@ -17,6 +20,7 @@ export type FindingCode =
   | 'no_worker'
   | 'no_handler'
   | 'queue_down'
+  | 'queue_unseen'
   | 'queue_lost'
   | 'heal_late'
   | 'claims_unowned'
@@ -29,6 +33,9 @@ export type FindingCode =
   | 'waiting_long'
   | 'schedule_late'
   | 'schedule_absent'
+  | 'schedule_missing'
+  | 'pulse_missing'
+  | 'clock_back'
 
 /** Something that a person should know of. */
 export interface Finding {
@@ -68,14 +75,13 @@ const pauseOldMs = 86_400_000
 const pauseGrowth = { rows: 100, factor: 2 }
 /** Longer than the longest back-off: what waits so long was not overlooked by one sweep. */
 const waitingMs = 3_600_000
-/** Long enough for who is called to still read it. */
-const lostMs = 600_000
-/** The ramp is over after 5 s, and a full queue ends a heal: minutes are no healing. */
+/** The ramp is over after 0.3 s, and a full queue ends a heal: minutes are no healing. */
 const healMs = 300_000
 
 /** What is to be told of this state: the bad first, and of those what concerns everything before single jobs. */
 export function findings(state: State): Finding[] {
   const found = [
+    ...ofPulse(state),
     ...ofQueue(state),
     ...ofHeals(state),
     ...withoutWorkers(state, [
@@ -98,6 +104,17 @@ function withoutWorkers(state: State, found: readonly Finding[]): readonly Findi
 }
 
 function ofQueue({ queue }: State): Finding[] {
+  return [...unseen(queue.unseen), ...down(queue)]
+}
+
+function unseen(names: readonly string[]): Finding[] {
+  if (names.length === 0) return []
+  const message = `Workers use the queue ${names.join(', ')}, which is not the queue of this app: whether it answers cannot be seen from here`
+  const hint = `Look with the app of the workers: --app <path>, or "regrow": { "app": "<path>" } in package.json; a store alone does not know their queue. If nobody uses it any more: delete from regrow.marks where queue = '${names[0]}'.`
+  return [{ level: 'bad', code: 'queue_unseen', job: null, message, hint }]
+}
+
+function down(queue: State['queue']): Finding[] {
   if (!queue.down) return []
   const message = `The queue (${queue.name}) does not answer`
   const hint =
@@ -106,7 +123,7 @@ function ofQueue({ queue }: State): Finding[] {
 }
 
 function ofHeals({ heals, jobs, at }: State): Finding[] {
-  const recent = heals.filter((heal) => age(heal.at, at) <= lostMs)
+  const recent = heals.filter((heal) => age(heal.at, at) <= recentMs)
   const [last] = recent
   const lost: Finding[] = last
     ? [
@@ -155,9 +172,11 @@ const handler: Judge = (status, { at }) => {
   ]
 }
 
-const sweeping: Judge = ({ job, sweep, workers }, { at }) => {
+const sweeping: Judge = ({ job, sweep, workers }, state) => {
+  const { at } = state
   // Nobody is there to make it: that has been told.
-  if (sweep === null || workers === 0) return []
+  if (workers === 0) return []
+  if (sweep === null) return undeclared(job, state)
   const failing = sweep.errors > 0
   const broken: Finding = {
     level: sweep.errors >= errorsBad ? 'bad' : 'warn',
@@ -207,8 +226,9 @@ const unusable: Judge = ({ job, sweep }) =>
         },
       ]
 
-const claims: Judge = ({ job, unowned }, { at, leaseMs }) => {
-  if (!unowned || age(unowned.since, at) <= unownedLeases * leaseMs) return []
+const claims: Judge = ({ job, unowned }, { at, leaseMs, workers }) => {
+  const longestMs = Math.max(leaseMs, ...workers.map((worker) => worker.leaseMs ?? 0))
+  if (!unowned || age(unowned.since, at) <= unownedLeases * longestMs) return []
   const message = `${job}: ${count(unowned.count, 'claim has', 'claims have')} no live owner, the first since ${readable(age(unowned.since, at))}`
   const hint =
     'A transaction of the dead worker may still hold their rows: look in pg_stat_activity for sessions that are idle in transaction.'
@@ -279,27 +299,6 @@ const waiting: Judge = ({ job, sweep, pause }, { at }) => {
   return [{ level: 'warn', code: 'waiting_long', job, message, hint }]
 }
 
-function ofSchedule({ name, job, why, since, endsAt }: StaleSchedule, at: Date): Finding {
-  if (why === 'absent') {
-    const end = endsAt ? `, and ends in ${readable(Math.max(0, -age(endsAt, at)))} if that stays so` : ''
-    return {
-      level: 'warn',
-      code: 'schedule_absent',
-      job,
-      message: `The schedule ${name} makes no new slots: no live worker has its job${end}`,
-      hint: `Start a worker that has it, or end it: regrow schedules end ${name} --yes`,
-    }
-  }
-  const what = why === 'late' ? `its slot was due ${ago(since, at)}` : `no slot waits, the last was ${ago(since, at)}`
-  return {
-    level: 'bad',
-    code: 'schedule_late',
-    job,
-    message: `The schedule ${name} stands still: ${what}`,
-    hint: `regrow schedules show ${name} tells its slots; are its workers full, or do their logs have loop.failed of "schedules"?`,
-  }
-}
-
 function ofWorker({ host, pid, stuck }: WorkerRow): Finding[] {
   if (stuck === 0) return []
   const message = `${oneLine(host)}, pid ${pid}: ${count(stuck, 'slot is', 'slots are')} stuck in handlers that did not end after their timeout`
@@ -314,8 +313,6 @@ function ofWorker({ host, pid, stuck }: WorkerRow): Finding[] {
   ]
 }
 
-const age = (since: Date, at: Date) => at.getTime() - since.getTime()
-const ago = (since: Date, at: Date) => `${readable(Math.max(0, age(since, at)))} ago`
 const later = (a: Date, b: Date) => (a > b ? a : b)
 const count = (number: number, one: string, many: string) => `${number} ${number === 1 ? one : many}`
 

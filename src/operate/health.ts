@@ -30,7 +30,7 @@ export interface HealthPorts extends StatusPorts {
   readonly timetable: Pick<Timetable, 'stale' | 'find'>
   /** The next instants of a pattern. */
   readonly instants: (spec: ScheduleSpec, afterMs: number, count: number) => number[]
-  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'heals'>
+  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'queues' | 'heals'>
 }
 
 const healsShown = 10
@@ -52,13 +52,14 @@ export async function health(ports: HealthPorts): Promise<Health> {
 }
 
 /** Without those that wait for nothing because their bounds leave no instant: they are over, not late. */
-async function staleOnes({ timetable, leaseMs, instants }: HealthPorts): Promise<StaleSchedule[]> {
+async function staleOnes({ timetable, leaseMs, instants, jobs }: HealthPorts): Promise<StaleSchedule[]> {
   const isOver = async ({ name, why, since }: StaleSchedule) => {
     const row = why === 'missing' ? await timetable.find(name, leaseMs) : null
     if (row === null || row.endAtMs === null) return false
     return instants(row, since.getTime(), 1).length === 0
   }
-  const found = await timetable.stale(staleShown, leaseMs)
+  const declared = jobs.flatMap(({ name, schedule }) => (schedule ? [name] : []))
+  const found = await timetable.stale(staleShown, leaseMs, declared)
   const over = await Promise.all(found.map((each) => isOver(each).catch(() => false)))
   return found.filter((_, i) => !over[i])
 }

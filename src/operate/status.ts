@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Job } from '../job/job.ts'
 import type { HintCount, Queue } from '../queue/queue.ts'
-import type { Inspector, JobRow, WorkerRow } from '../store/inspector.ts'
+import type { Inspector, JobRow, PulseFacts, QueueRow, WorkerRow } from '../store/inspector.ts'
 
 /** One job: what the tables say, and what the queue holds of it. */
 export interface JobStatus extends JobRow {
@@ -20,6 +20,11 @@ export interface QueueStatus {
   readonly shared: boolean
   /** It does not answer: hints are neither pushed to it nor popped; workers sweep for themselves. */
   readonly down: boolean
+  /**
+   * Queues that workers use, by the marks in the store, and that this app does not have: what is in them, or whether they answer, it
+   * cannot know. Where the app's own queue is none of the workers', `name` is the first of these.
+   */
+  readonly unseen: readonly string[]
 }
 
 /** How everything stands, at one instant of the store's clock. */
@@ -29,11 +34,12 @@ export interface Status {
   readonly jobs: readonly JobStatus[]
   /** Workers that have not left, oldest first. */
   readonly workers: readonly WorkerRow[]
+  readonly pulse: PulseFacts
 }
 
 export interface StatusPorts {
   readonly clock: Clock
-  readonly inspector: Pick<Inspector, 'jobs' | 'workers'>
+  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'queues'>
   readonly queue: Pick<Queue, 'name' | 'shared' | 'count'> & { readonly down: boolean }
   readonly jobs: readonly Job[]
   readonly leaseMs: number
@@ -42,29 +48,53 @@ export interface StatusPorts {
 /** S16: a person waits for the answer; a queue that takes longer is as good as down. */
 const countPatienceMs = 5_000
 
+/** Marks that were looked at within this of each other are in use at the same time. */
+const aliveMs = 60_000
+
 /** Every job that the app declares or the tables name, by name. */
 export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
-  const [{ at, jobs: rows }, workers] = await Promise.all([inspector.jobs(leaseMs), inspector.workers(leaseMs)])
+  const [{ at, jobs: rows, pulse }, workers, marked] = await Promise.all([
+    inspector.jobs(leaseMs),
+    inspector.workers(leaseMs),
+    inspector.queues(),
+  ])
   const known = new Map(rows.map((row) => [row.job, row]))
   const declared = new Set(jobs.map(({ name }) => name))
   const names = [...new Set([...known.keys(), ...declared])].sort()
   // A queue that is down is not the end of the answer: the truth is in the store. What stands in for it says nothing of it.
-  const hints = queue.down
-    ? null
-    : await withDeadline(clock, countPatienceMs, 'queue.count', queue.count(names)).catch(() => null)
+  const used = inUse(marked)
+  // A queue in memory has no mark; which one the workers have is not known then.
+  const unseen = queue.shared || queue.down ? used.filter((name) => name !== queue.name) : []
+  const another = unseen.length > 0 && unseen.length === used.length
+  const hints =
+    queue.down || another
+      ? null
+      : await withDeadline(clock, countPatienceMs, 'queue.count', queue.count(names)).catch(() => null)
   return {
     at,
-    queue: { name: queue.name, shared: queue.shared, down: hints === null },
+    queue: {
+      name: another ? (unseen[0] as string) : queue.name,
+      shared: queue.shared,
+      down: hints === null && !another,
+      unseen,
+    },
     workers,
+    pulse,
     jobs: names.map((job) => ({
-      ...(known.get(job) ?? unseen(job)),
+      ...(known.get(job) ?? unknown(job)),
       declared: declared.has(job),
       hints: hints && (hints.get(job) ?? { due: 0, delayed: 0 }),
     })),
   }
 }
 
-const unseen = (job: string): JobRow => ({
+/** Of the queues that have marks, those that workers looked at when they last looked at any. An app that moved leaves its old mark behind. */
+function inUse(marked: readonly QueueRow[]): string[] {
+  const last = Math.max(...marked.map(({ lookedAt }) => lookedAt.getTime()))
+  return marked.filter(({ lookedAt }) => last - lookedAt.getTime() <= aliveMs).map(({ name }) => name)
+}
+
+const unknown = (job: string): JobRow => ({
   job,
   running: 0,
   retrying: 0,

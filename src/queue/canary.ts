@@ -9,6 +9,7 @@ export class Canary {
   #known: Mark | null = null
   /** A mark differed since the store's copy was last read. */
   suspected = false
+  #seenInOrder = false
   /** Called at the first suspicion after each `know`. */
   onSuspicion: () => void = () => {}
 
@@ -23,11 +24,19 @@ export class Canary {
     this.suspected = false
   }
 
+  /** Whether a pop since the last call of this brought a mark that was in order. */
+  wasSeen(): boolean {
+    const seen = this.#seenInOrder && !this.suspected
+    this.#seenInOrder = false
+    return seen
+  }
+
   /** The queue, with its pops and pushes compared. */
   watch(queue: Queue): Queue {
     return {
       name: queue.name,
       shared: queue.shared,
+      rollsBack: queue.rollsBack,
       push: async (hints, options) => {
         const pushed = await queue.push(hints, options)
         if (pushed.lost) this.#suspect()
@@ -51,7 +60,10 @@ export class Canary {
       pop: async (request, signal) => {
         const known = this.#known
         const popped = await queue.pop(request, signal)
-        if (known && popped.mark !== undefined && difference(known, popped.mark) !== null) this.#suspect()
+        if (known && popped.mark !== undefined) {
+          if (difference(known, popped.mark) !== null) this.#suspect()
+          else this.#seenInOrder = true
+        }
         return popped
       },
     }

@@ -61,6 +61,10 @@ export class FallbackQueue implements Queue {
     return this.#real.shared && !this.down
   }
 
+  get rollsBack(): boolean {
+    return this.#real.rollsBack !== false
+  }
+
   async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
     if (this.down && this.#working) return this.#memory.push(hints, inMemory(options))
     const ups = this.#ups

@@ -127,10 +127,23 @@ export interface QueueFacts {
   readonly refused?: string
 }
 
+/** Parts of a queue that held what nobody but somebody else writes there, and were deleted. */
+export interface QueueRepair {
+  /** By the names that its server gives them. */
+  readonly keys: readonly string[]
+  /** Jobs that lost hints by it. */
+  readonly jobs: readonly string[]
+}
+
 export interface Queue extends PushQueue, PopQueue {
   readonly name: string
   /** False when each process has a queue of its own (memory). */
   readonly shared: boolean
+  /**
+   * False: its hints and mark are there, or gone, but never those of an earlier moment. Then the mark that a pop brings shows whether
+   * they were lost, and it need not be changed each second. Defaults to true.
+   */
+  readonly rollsBack?: boolean | undefined
   /** Pushes swept hints for a page of the store's rows, read by the queue itself. Missing where it cannot reach them. */
   readonly pushFrom?: ((request: FillRequest) => Promise<Filled>) | undefined
   /** Puts a mark there, whatever was there before. */

@@ -7,6 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import { spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { ScheduleRow } from '../store/schedules.ts'
+import { keepSchedules } from './declare.ts'
 import { decideEach, type KeepPorts, planPorts, writeAll } from './keep.ts'
 import { keep } from './plan.ts'
 
@@ -17,8 +18,8 @@ export interface AuditPorts extends KeepPorts {
   readonly mayBegin: () => boolean
   /** False: each process has a queue of its own, and what one hints no other sees. */
   readonly queue: { readonly shared: boolean }
-  /** Adds what this process declares, before its first audit. */
-  readonly declare: () => Promise<void>
+  /** Adds what this process declares, before its first audit and when it is missing. Returns the versions of it, by name. */
+  readonly declare: () => Promise<ReadonlyMap<string, number>>
 }
 
 /** What an audit did. */
@@ -33,16 +34,20 @@ export interface AuditReport {
 }
 
 const pageSize = 500
-/** Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. */
-const every = { leastMs: 10_000, perScheduleMs: 2 }
+/**
+ * Ten seconds, and two more per thousand schedules: ten thousand are gone through each half minute. Where there are none, half a minute:
+ * a process that adds one makes its first slot itself.
+ */
+const every = { leastMs: 10_000, perScheduleMs: 2, noneMs: 30_000 }
 const notYetMs = 20
 /** Slots due later than this are hinted by who made them, and by the next audits. */
 const horizonMs = 60_000
 
 export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
   const { clock, events, schedules, random } = ports
-  let declared = false
+  let declared: ReadonlyMap<string, number> | null = null
   let everyMs = every.leastMs
+  let none = false
   let forced = false
   return {
     name: 'schedules',
@@ -52,19 +57,26 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
     },
     async tick(signal) {
       if (!ports.mayBegin()) return notYetMs
-      if (!declared) await ports.declare()
-      forced ||= !declared
-      declared = true
+      forced ||= declared === null
+      declared ??= await ports.declare()
       // Behind a queue of its own each process sees to its own hints; else one does it for all.
-      const waitMs = await schedules.turn(everyMs)
-      if (waitMs > 0 && !forced && ports.queue.shared) return Math.min(waitMs, everyMs) + spread(random, 50, 0.5)
+      const { waitMs, missing } = await schedules.turn(everyMs, declared)
+      // L10: the tables were emptied, or restored from before this was declared.
+      if (missing) {
+        const names = [...declared.keys()]
+        declared = await ports.declare()
+        events.emit('declarations.missing', { sweeps: [], schedules: names })
+      }
+      if (waitMs > 0 && !forced && ports.queue.shared)
+        return Math.min(waitMs, none ? every.leastMs : everyMs) + spread(random, 50, 0.5)
       forced = false
       const startedAt = clock.now()
       const report = await audit(ports, signal)
-      everyMs = every.leastMs + every.perScheduleMs * report.processed
+      none = report.processed === 0
+      everyMs = none ? every.noneMs : every.leastMs + every.perScheduleMs * report.processed
       if (waitMs === 0) await tidy(ports)
       if (report.processed > 0) events.emit('schedules.audited', { ...report, tookMs: clock.now() - startedAt })
-      return spread(random, everyMs, 0.1)
+      return spread(random, none ? every.leastMs : everyMs, 0.1)
     },
   }
 }
@@ -82,6 +94,9 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
     report.failed += rows.length - decided.length
     const stood = await writeAll(ports, decided, atMs, { audited: true })
     report.processed += rows.length
+    // L10: brought back to the present, they have other slots.
+    const ahead = rows.filter((row) => isAhead(row, atMs)).map(({ name }) => name)
+    if (ahead.length > 0) await keepSchedules(ports, await ports.schedules.rewind(ahead))
     for (const { row, write } of decided)
       if (stood.has(row.name)) report.created += write.slots.filter(({ state }) => state === 'waiting').length
     const orphans = rows.flatMap((row) => openHints(row, atMs))
@@ -91,6 +106,14 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
   }
   return report
 }
+
+/** Statements that meet, and clocks that are adjusted, differ by less. */
+const slackMs = 10_000
+
+/** The store's clock was set back: what was written before is of a time that has not come. */
+const isAhead = ({ fromMs, lastSlotMs, jitterMs, open }: ScheduleRow, atMs: number) =>
+  Math.max(fromMs, lastSlotMs ?? fromMs) > atMs + slackMs ||
+  open.some(({ dueMs, slotMs, begunMs }) => begunMs === null && dueMs > Math.max(slotMs + jitterMs, atMs) + slackMs)
 
 /** Slots that wait: whether they have a hint, the queue knows; one that has is left alone. */
 const openHints = (row: ScheduleRow, atMs: number) =>

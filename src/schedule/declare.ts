@@ -18,14 +18,14 @@ const specOf = (job: Job, schedule: Recurrence): ScheduleSpec => ({
   declared: true,
 })
 
-/** Adds and changes what these jobs declare, and makes their slots. */
-export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): Promise<void> {
+/** Adds and changes what these jobs declare, and makes their slots. Returns the versions that are declared now, by name. */
+export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): Promise<Map<string, number>> {
   const specs = jobs.flatMap((job) => (job.schedule ? [specOf(job, job.schedule)] : []))
-  if (specs.length === 0) return
+  if (specs.length === 0) return new Map()
   const names = await ports.schedules.declare(specs)
   for (const { name } of specs)
     if (!names.includes(name)) ports.events.emit('loop.failed', { loop: `schedule "${name}"`, error: taken(name) })
-  await keepSchedules(ports, names)
+  return keepSchedules(ports, names)
 }
 
 /** The other one was there first; nobody but a person can say which of the two is meant. */
@@ -36,13 +36,17 @@ const taken = (name: string) =>
     'Give one of them another name.',
   )
 
-/** Makes the slots that these schedules should have now. `reason`: why instants that have passed do not run. */
+/**
+ * Makes the slots that these schedules should have now. `reason`: why instants that have passed do not run. Returns the version of each;
+ * those that have ended have none.
+ */
 export async function keepSchedules(
   ports: KeepPorts,
   names: readonly string[],
   reason: 'missed' | 'paused' = 'missed',
-): Promise<void> {
-  await keeping(ports, names, (row, plan) => ({ write: keep(row, plan, reason), value: null }))
+): Promise<Map<string, number>> {
+  const kept = await keeping(ports, names, (row, plan) => ({ write: keep(row, plan, reason), value: row.version }))
+  return new Map([...kept].map(([name, { value }]) => [name, value]))
 }
 
 /** Mistakes in a job's pattern: bad cron text, an unknown zone, one that never fires. */

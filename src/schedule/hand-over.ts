@@ -59,7 +59,9 @@ export function handOver(ports: HandOverPorts): Handler {
     }
     if (row.input === null) {
       // The row itself says whether there is something to do; for that the hint need not arrive.
-      if (row.key !== null) await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
+      if (row.key === null) return
+      await ports.schedules.hand(keyOf(slot), { job: row.job, intent: null, key: row.key })
+      await ports.push([{ job: row.job, key: row.key, delayMs: 0, fresh: true }])
       return
     }
     await handInput(ports, row, slot, newId(ports.clock.wall()), ctx)
@@ -93,7 +95,7 @@ async function handInput(
     // One in quarantine neither waits nor runs: the schedule goes on beside it, and it stays for a person.
     if (overlapped && (await intents.yieldUnique(row.job, uniqueKey as string, executor)))
       overlapped = await isOverlapped()
-    if (!overlapped) return
+    if (!overlapped) return schedules.hand(keyOf(slot), { job: row.job, intent: id, key: null }, executor)
     if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
     await schedules.finish([keyOf(slot)], { tx: executor, skipped: 'overlap' })
   })

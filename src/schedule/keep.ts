@@ -9,6 +9,7 @@ import type { Push } from '../queue/push.ts'
 import type { ScheduleRow, Schedules, ScheduleWrite } from '../store/schedules.ts'
 import { type Pattern, type PatternSpec, pattern } from './pattern.ts'
 import type { PlanPorts } from './plan.ts'
+import { withoutInstants } from './without-instants.ts'
 
 export interface KeepPorts {
   readonly schedules: Schedules
@@ -100,7 +101,7 @@ const hintsOf = ({ slots }: ScheduleWrite, atMs: number): Hint[] =>
   )
 
 export const planPorts = ({ random }: Pick<KeepPorts, 'random'>, row: ScheduleRow, atMs: number): PlanPorts => ({
-  pattern: patternOf(row),
+  pattern: withoutInstants(patternOf(row), row.ran),
   atMs,
   chance: () => random.float(),
 })

@@ -1,9 +1,11 @@
-// When a schedule fires. In: cron text in a zone, or an interval, with its bounds; out: instants that strictly increase.
+// When a schedule fires. In: cron text or a calendar interval in a zone, or an interval, with its bounds; out: instants that strictly increase.
 // Pure: no clock, no store. A clock shift: a named hour in the gap fires at its end, in the overlap once, the first time;
 // where the pattern has every hour, each hour that passes counts (docs/decisions/0037).
 
 import { RegrowError } from '../base/errors.ts'
+import { readCalendarText } from '../job/calendar-interval.ts'
 import type { Calendar } from './calendar.ts'
+import { calendarInterval } from './calendar-interval.ts'
 import { calendar } from './cron.ts'
 import { type Zone, zone } from './zone.ts'
 
@@ -35,7 +37,7 @@ export interface Instants {
   readonly newest: readonly number[]
 }
 
-/** What a pattern is made of: exactly one of `cron` and `everyMs`; bounds are inclusive. */
+/** What a pattern is made of: exactly one of `cron` and `everyMs`; bounds are inclusive. A calendar interval is a text in place of `cron`. */
 export interface PatternSpec {
   readonly cron: string | null
   readonly everyMs: number | null
@@ -55,7 +57,7 @@ export function pattern(spec: PatternSpec): Pattern {
   checkBounds(spec)
   const where = zone(spec.tz)
   const endless =
-    spec.cron === null ? intervals(spec.everyMs as number, spec.startAtMs ?? 0) : onClocks(calendar(spec.cron), where)
+    spec.cron === null ? intervals(spec.everyMs as number, spec.startAtMs ?? 0) : onClocks(localTimes(spec.cron), where)
   const bounded = within(endless, spec.startAtMs, spec.endAtMs)
   if (spec.startAtMs !== null && spec.endAtMs !== null && bounded.next(spec.startAtMs - 1) === null)
     throw new RegrowError(
@@ -80,6 +82,11 @@ function checkBounds({ startAtMs, endAtMs }: PatternSpec): void {
       `endAt (${iso(endAtMs)}) is before startAt (${iso(startAtMs)})`,
       'Both bounds are inclusive; give endAt a later date, or leave it out.',
     )
+}
+
+function localTimes(text: string): Calendar {
+  const rule = readCalendarText(text)
+  return rule ? calendarInterval(rule) : calendar(text)
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString()

@@ -175,7 +175,8 @@ const earlierWaits = (row: ScheduleRow, slot: OpenSlot, ports: PlanPorts) =>
   ofPattern(row, ports).some(({ slotMs, begunMs, held }) => slotMs < slot.slotMs && begunMs === null && !held)
 
 const begunOf = (row: ScheduleRow, ports: PlanPorts) =>
-  ofPattern(row, ports).flatMap(({ begunMs, slotMs }) => (begunMs === null ? [] : [slotMs]))
+  // One of a time that has not come, by a clock that is set back since, accounts for nothing before it.
+  ofPattern(row, ports).flatMap(({ begunMs, slotMs }) => (begunMs === null || row.ran.includes(slotMs) ? [] : [slotMs]))
 
 const written = (row: ScheduleRow, lastSlotMs: number | null, slots: readonly SlotWrite[]): ScheduleWrite => ({
   name: row.name,

@@ -29,13 +29,16 @@ export interface SqlField {
  * `Tx` is the transaction as its client knows it.
  */
 export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
-  /** Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting. */
-  queryTheirs: SqlExecutor['query']
+  /**
+   * Like `query`, for statements with SQL of the user's: they may hang, and must not keep beat and settle waiting, nor those of
+   * another `lane`, which is the name of their job.
+   */
+  queryTheirs(text: string, params?: readonly SqlValue[], lane?: string): ReturnType<SqlExecutor['query']>
   /**
    * Statements of regrow's own and one with the user's SQL right behind them, in one round trip and one session: each begins when
    * the one before has committed. Rejects as the first of its own that fails does. Missing where a client cannot.
    */
-  readonly queryThenTheirs?: ((own: readonly SqlQuery[], theirs: SqlQuery) => Promise<InARow>) | undefined
+  readonly queryThenTheirs?: ((own: readonly SqlQuery[], theirs: SqlQuery, lane: string) => Promise<InARow>) | undefined
   /** Like `queryTheirs`, but the server gives up after `timeoutMs`. */
   queryWithin(
     timeoutMs: number,
@@ -50,6 +53,11 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
    * there must be none. Missing where there is only one connection.
    */
   readonly together?: ((statements: readonly Statement[], last: SqlQuery) => Promise<Together>) | undefined
+  /**
+   * Null while there are enough connections. Else sets one aside for transactions of a run that is about to start, and resolves to what
+   * gives it back; rejects when there is none in time. Missing where connections are no server's.
+   */
+  readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** What is to be known of its connections; missing where there is nothing to know. */
   readonly connections?: (() => Promise<ConnectionFacts>) | undefined
 }

@@ -84,8 +84,10 @@ export interface WorkerRow {
   readonly jobs: readonly string[]
   readonly startedAt: Date
   readonly beatAt: Date
-  /** False: silent for longer than the lease; it is about to be declared dead. */
+  /** False: silent for longer than its lease; it is about to be declared dead. */
   readonly live: boolean
+  /** Null: a worker of older code, which does not tell. */
+  readonly leaseMs: number | null
   readonly running: number
   /** Slots that handlers keep which did not end 30 s after their timeout; at half of them it asks to be recycled. */
   readonly stuck: number
@@ -107,6 +109,13 @@ export interface HealRow {
   readonly jobsLeft: number
   /** Null: it is not over. */
   readonly endedAt: Date | null
+}
+
+/** A queue that workers of this store use, or used. */
+export interface QueueRow {
+  readonly name: string
+  /** When a worker last looked at its mark: twice a second while it answers. */
+  readonly lookedAt: Date
 }
 
 /** A key that failed for good. */
@@ -136,10 +145,20 @@ export interface QuarantinedDetail extends QuarantinedKey {
 /** What became of one key that somebody wanted to drop. `row`: it has no intent, its work is a row of the user's. */
 export type DropVerdict = 'dropped' | 'row' | 'not quarantined' | 'kept'
 
+/** What beats have left behind, of all workers together. */
+export interface PulseFacts {
+  /** Its row is gone: nobody is declared dead, and no schedule is audited. */
+  readonly missing: boolean
+  /** The database's clock was set back, as the last beat that noticed tells it; null: never, as far as is known. */
+  readonly setBack: { readonly at: Date; readonly byMs: number } | null
+}
+
 export interface Inspector {
-  /** Every job that one of the tables names, and the store's time. */
-  jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[] }>
+  /** Every job that one of the tables names, the pulse, and the store's time. */
+  jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[]; pulse: PulseFacts }>
   workers(leaseMs: number): Promise<WorkerRow[]>
+  /** Queues that the store has a mark of, the one that was looked at last first; one in memory has none. */
+  queues(): Promise<QueueRow[]>
   /** The last losses of a queue, newest first; none on a schema that does not remember them. */
   heals(limit: number): Promise<HealRow[]>
   /** Names of the jobs that have a sweep, a pause or a worker; `job` too when it has intents or quarantined keys. */

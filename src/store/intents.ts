@@ -8,6 +8,8 @@ export interface IntentRow {
   readonly inMs: number
   readonly atMs: number | null
   readonly uniqueKey: string | null
+  /** Its unique key is given up when it starts, not when it is done. Defaults to false. */
+  readonly untilStart?: boolean
   /** The id was made for this row, so nobody has used it: such rows are written quicker. Defaults to false. */
   readonly idIsNew?: boolean
 }
@@ -26,9 +28,15 @@ export interface IntentAnswer {
 export interface Intents {
   /**
    * Writes intents, in `tx` where one is given; answers in the order of the rows. Without `tx` it waits for no other transaction that
-   * holds an id or a unique key of these rows: it fails with `isNameHeld`, and nothing is written.
+   * holds an id or a unique key of these rows: it fails with `isNameHeld`, and nothing is written. In `tx`, an intent that a row with
+   * `untilStart` is merged into does not start before the transaction has ended.
    */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
+  /**
+   * The claimed intents of these ids, none of which has started, give up their unique keys. Returns those that may start now: not
+   * one that a row of an open transaction was merged into, and not while another intent with the same unique key is claimed.
+   */
+  startUnique(job: string, ids: readonly string[]): Promise<string[]>
   /** An intent in quarantine that has this unique key gives it up, in `tx` where one is given. False: there is none. */
   yieldUnique(job: string, uniqueKey: string, tx?: SqlExecutor): Promise<boolean>
   /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */

@@ -8,6 +8,8 @@ export interface StoredMark {
   readonly first: boolean
   /** The caller is the one that changes the queue's mark this time. */
   readonly bumps: boolean
+  /** The store's clock was set back since the mark was last changed. */
+  readonly setBack: boolean
 }
 
 /** A loss that somebody is sure of. */

@@ -44,9 +44,9 @@ export function oneConnection<Tx>(connection: object, db: SqlDatabase<Tx>): SqlD
       refuse()
       return db.query(text, params)
     },
-    queryTheirs: async (text, params) => {
+    queryTheirs: async (text, params, lane) => {
       refuse()
-      return db.queryTheirs(text, params)
+      return db.queryTheirs(text, params, lane)
     },
     queryWithin: async (timeoutMs, text, params, options) => {
       refuse()

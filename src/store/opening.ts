@@ -32,7 +32,7 @@ const mistakenTexts = /no such (?:database|user)|does not exist|(?:password )?au
 /** True when the store is away, starting or overloaded: the same call may succeed later. */
 export function isAway(error: unknown): boolean {
   if (error instanceof RegrowError)
-    return error.code === 'deadline' || (error.code === 'store_away' && causeIsAway(error))
+    return error.code === 'deadline' || (['store_away', 'url_failed'].includes(error.code) && causeIsAway(error))
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.some(isAway)
   const state = sqlState(error)
   const text = messageOf(error)

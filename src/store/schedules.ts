@@ -11,6 +11,7 @@ export interface ScheduleSpec {
   readonly job: string
   /** Whose hints its slots are: the job's own, or those of the job that hands work over. */
   readonly lane: string
+  /** Cron text, or the text of a calendar interval (src/job/calendar-interval.ts). */
   readonly cron: string | null
   readonly everyMs: number | null
   readonly tz: string
@@ -54,6 +55,8 @@ export interface ScheduleRow extends ScheduleSpec {
   /** A live worker has its job. */
   readonly live: boolean
   readonly open: readonly OpenSlot[]
+  /** Instants after `lastSlotMs` that have run already, under a clock that was ahead; almost always none. */
+  readonly ran: readonly number[]
 }
 
 /** One slot as it shall be from now on. */
@@ -75,6 +78,13 @@ export interface SlotWrite {
   readonly begins: boolean
 }
 
+/** Work that a slot hands over: the key of a row, or the id of an intent that was made for it. */
+export interface Handed {
+  readonly job: string
+  readonly intent: string | null
+  readonly key: string | null
+}
+
 /** What is written of one schedule, if it still is as it was read. */
 export interface ScheduleWrite {
   readonly name: string
@@ -94,19 +104,30 @@ export interface Tidied {
 export interface Schedules {
   /**
    * Adds schedules, or changes those of the same name: their version is raised, and slots that have not begun are held. One
-   * that a person ended stays so. Returns the names that are there now, as declared by code or not as they were asked for.
+   * that a person ended stays as it is. In `tx` where one is given. Returns the names that are there now, as declared by code or not
+   * as they were asked for.
    */
-  declare(specs: readonly ScheduleSpec[]): Promise<string[]>
+  declare(specs: readonly ScheduleSpec[], tx?: SqlExecutor): Promise<string[]>
   /** Schedules by name, and the store's time. `leaseMs`: how long a silent worker counts as live. */
   look(names: readonly string[], leaseMs: number): Promise<{ atMs: number; rows: ScheduleRow[] }>
   /** The next schedules by name, for an audit. */
   page(after: string | null, limit: number, leaseMs: number): Promise<{ atMs: number; rows: ScheduleRow[] }>
   /** Writes what was decided; returns the schedules that were as they had been read. `audited` stamps them. */
   write(writes: readonly ScheduleWrite[], options?: { audited?: boolean }): Promise<Set<string>>
-  /** Wins the audit that is due: one process at a time. Returns how long until the next one; 0: it is ours. */
-  turn(everyMs: number): Promise<number>
+  /**
+   * Wins the audit that is due: one process at a time. `waitMs`: how long until the next one; 0: it is ours. `missing`: one of
+   * `declared`, names with the version that this process declared, is not there or older: it has to be declared again.
+   */
+  turn(everyMs: number, declared?: ReadonlyMap<string, number>): Promise<{ waitMs: number; missing: boolean }>
+  /**
+   * Brings schedules back to the present that went further than the store's time: its clock was set back. What ran does not run
+   * again. Returns those that were brought back.
+   */
+  rewind(names: readonly string[]): Promise<string[]>
   /** Ends what nobody declares any more, and forgets old slots. */
   tidy(leaseMs: number): Promise<Tidied>
+  /** Notes what the slot of this key hands over, in `tx` where one is given. */
+  hand(key: string, handed: Handed, tx?: SqlExecutor): Promise<void>
   /** Ends slots outside of the ledger, in `tx` where one is given: as run, or as skipped for a reason. */
   finish(keys: readonly string[], options?: { tx?: SqlExecutor | undefined; skipped?: SkipReason }): Promise<void>
 }

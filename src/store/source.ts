@@ -50,6 +50,8 @@ export interface PendingKey {
   readonly waitMs: number
   /** The stored input of an intent, as JSON text. */
   readonly input: string | null
+  /** An intent with a unique key that it gives up when it starts. Defaults to false. */
+  readonly unique?: boolean
 }
 
 export interface Checked {

@@ -39,6 +39,8 @@ export interface Store<Tx = Transaction> {
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /** A connection for a run's transactions, before it starts; null: there are enough. See `SqlDatabase.reserve`. */
+  readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */
   identity(): Promise<string>
   /** True when the schema is older than what `migrate` would make it; throws where nothing can be written. */

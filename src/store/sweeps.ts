@@ -23,6 +23,14 @@ export interface Turn {
   readonly sample: Sample
 }
 
+/** What a worker declares of a job's sweep. */
+export interface DeclaredSweep {
+  readonly job: string
+  readonly everyMs: number
+  /** Of the job's declaration. Left out: the one that the row has stays. */
+  readonly fingerprint?: string
+}
+
 /** Keys and since when, in ms of the store's clock. */
 export type Sample = Readonly<Record<string, number>>
 
@@ -53,6 +61,14 @@ export interface TurnEnd {
   readonly sample?: Sample
   /** The ledger of the job was audited in this turn. Defaults to false. */
   readonly audited?: boolean
+  /** The interval of the sweep, by which `nextMs` was chosen. Defaults to the one that was declared. */
+  readonly everyMs?: number
+}
+
+/** A turn with what it found. */
+export interface EndedTurn {
+  readonly turn: Pick<Turn, 'job' | 'term'>
+  readonly end: TurnEnd
 }
 
 /** A loss of the queue whose last pass has ended. */
@@ -65,24 +81,28 @@ export interface Healed {
 }
 
 export interface Sweeps {
-  /** Makes sure that each job has a row; a new one is due at once. */
-  declare(jobs: readonly { readonly job: string; readonly everyMs: number }[]): Promise<void>
+  /**
+   * Makes sure that each job has a row; a new one is due at once. So is one whose row has another fingerprint: its pass begins anew, and
+   * `holder` has the turn until it asks for it. `due`: all of them are due.
+   */
+  declare(jobs: readonly DeclaredSweep[], options?: { readonly holder?: string; readonly due?: boolean }): Promise<void>
   /**
    * Wins turns of jobs that are due, `max` at most; also one that the holder has already and asks for, since it does not know
-   * of it. How long until the next one is; and whose pause has run out.
+   * of it. How long until the next one is; whose pause has run out; and which jobs are missing: they have to be declared again.
+   * A job whose sweep is due later than its interval allows is due now: the store's clock was set back (L10).
    */
   turn(
     holder: string,
     jobs: readonly string[],
     max: number,
-  ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[] }>
+  ): Promise<{ turns: Turn[]; nextMs: number; pausesOver: readonly string[]; missing: readonly string[] }>
   /**
    * Stores the cursor and keeps the turn; false: it is no longer ours. `pushed`: hints since the last time, which the end of
    * the turn then names as `counted`. Defaults to 0.
    */
   advance(holder: string, turn: Turn, cursor: string | null, pushed?: number): Promise<boolean>
-  /** Answers the loss of the queue that is healed by this turn. */
-  end(holder: string, turn: Turn, end: TurnEnd): Promise<Healed | null>
+  /** Ends turns, those that are still the holder's. Answers the losses of the queue that are healed by them, mostly none. */
+  end(holder: string, ends: readonly EndedTurn[]): Promise<Healed[]>
   /**
    * The next pass of these jobs begins now; `anew`: from the beginning, instead of one that is under way; `ramped`: much comes
    * back at once, so its hints are pushed slowly at first (L9).

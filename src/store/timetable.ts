@@ -1,5 +1,17 @@
 // What people see of schedules, and what they do with them.
+import type { SqlExecutor } from './executor.ts'
 import type { ScheduleSpec, SkipReason } from './schedules.ts'
+
+/**
+ * Work that a slot handed over to another job, and how it stands. `pending`: it waits; `done`: an intent succeeded, or a row is no longer
+ * pending; `dropped`: a person dropped it from quarantine; `unknown`: only the job's own query knows.
+ */
+export interface HandedOver {
+  readonly job: string
+  /** Of an input job the id of its intent. */
+  readonly key: string
+  readonly state: 'pending' | 'running' | 'retrying' | 'quarantined' | 'done' | 'dropped' | 'unknown'
+}
 
 /** A schedule as people see it. */
 export interface TimetableRow extends ScheduleSpec {
@@ -18,6 +30,8 @@ export interface TimetableRow extends ScheduleSpec {
   readonly ended: { readonly at: Date; readonly why: 'person' | 'absent' } | null
   /** A live worker has its job. */
   readonly live: boolean
+  /** What its last slot that handed over has handed over; null: none has, or its slots are the work. */
+  readonly handed: (HandedOver & { readonly at: Date }) | null
 }
 
 /** One slot as people see it. */
@@ -33,14 +47,16 @@ export interface TimetableSlot {
   readonly count: number | null
   readonly begunAt: Date | null
   readonly endedAt: Date | null
+  /** What it handed over; null: nothing. */
+  readonly handed: HandedOver | null
 }
 
 /** A schedule that should run and does not. */
 export interface StaleSchedule {
   readonly name: string
   readonly job: string
-  /** Its slot is long due, it has none that waits, or no live worker has its job. */
-  readonly why: 'late' | 'missing' | 'absent'
+  /** Its slot is long due, it has none that waits, no live worker has its job, or the store has no such schedule. */
+  readonly why: 'late' | 'missing' | 'absent' | 'undeclared'
   readonly since: Date
   /** When it ends if nobody declares it until then; null: it does not. */
   readonly endsAt: Date | null
@@ -52,11 +68,12 @@ export interface Timetable {
     options: { job: string | null; after: string | null; limit: number },
     leaseMs: number,
   ): Promise<{ at: Date; rows: TimetableRow[] }>
-  find(name: string, leaseMs: number): Promise<TimetableRow | null>
+  /** In `tx` where one is given: what it has written is seen. */
+  find(name: string, leaseMs: number, tx?: SqlExecutor): Promise<TimetableRow | null>
   /** Slots of a schedule, newest first. */
   slots(name: string, limit: number): Promise<TimetableSlot[]>
-  /** Schedules that should run and do not, the oldest first. */
-  stale(limit: number, leaseMs: number): Promise<StaleSchedule[]>
+  /** Schedules that should run and do not, the oldest first; `declared`: names that the code declares. */
+  stale(limit: number, leaseMs: number, declared?: readonly string[]): Promise<StaleSchedule[]>
   /** False: there is no such schedule, or it has ended. */
   pause(name: string, reason: string, author: string): Promise<boolean>
   /**
@@ -66,6 +83,8 @@ export interface Timetable {
   resume(name: string, author: string): Promise<boolean>
   /** Slots that have not begun are skipped: these instants. Null: there is no such schedule, or it has ended. */
   end(name: string, author: string): Promise<readonly Date[] | null>
+  /** Deletes it with its slots. False: there is no such schedule. */
+  remove(name: string, author: string): Promise<boolean>
   /** Makes a slot of this moment, beside the pattern. Null: there is no such schedule, it has ended, or it is paused. */
   run(name: string, author: string): Promise<{ lane: string; key: string; at: Date } | null>
 }

@@ -61,7 +61,8 @@ export function decideAudit(
   const most = Math.floor(rows.length / 2)
   return {
     forget: gone.slice(0, most),
-    unseen: keysOf(absent.filter(({ unseenMs }) => unseenMs === null)),
+    // Noted by a clock that is set back since: noted again (L10).
+    unseen: keysOf(absent.filter(({ unseenMs }) => unseenMs === null || unseenMs < 0)),
     seen: keysOf(old.filter(({ key, unseenMs }) => unseenMs !== null && isPending(key))),
     kept: Math.max(0, gone.length - most),
   }

@@ -6,6 +6,9 @@ import type { Push } from '../queue/push.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import type { Workers } from '../store/workers.ts'
 
+/** A dead worker's keys start within its lease and 2 s. */
+const lookMs = 1_800
+
 export function freeLoop(ports: {
   workers: Workers
   sweeps: Sweeps
@@ -27,7 +30,7 @@ export function freeLoop(ports: {
       if (dead > 0 || keys.length > 0) events.emit('worker.freed', { workers: dead, keys: keys.length })
       for (const { why, ...crashed } of keys)
         if (why !== 'waited') events.emit('job.crashed', { ...crashed, alone: why === 'alone' })
-      return Math.min(1_000, leaseMs / 5)
+      return Math.min(lookMs, leaseMs / 5)
     },
   }
 }

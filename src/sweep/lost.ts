@@ -13,6 +13,12 @@ import type { Marks } from '../store/marks.ts'
 const changeMs = 500
 /** How often everybody else looks whether somebody still does. */
 const lookMs = 1_000
+/**
+ * How often it is looked at and changed while pops bring the mark of a queue that cannot roll back: they see each second that it is
+ * there, and the rounds between need not ask the store.
+ */
+const seenLooks = 27
+const seenMs = 1_100
 /** Who asks a little early may change it: twice the time would pass otherwise. */
 const bumpMs = changeMs * 0.9
 /** Rebuilds keep this distance. */
@@ -23,7 +29,7 @@ export interface LostPorts {
   readonly events: Events<EventMap>
   readonly marks: Marks
   readonly canary: Canary
-  readonly queue: Pick<Queue, 'name' | 'shared' | 'writeMark' | 'moveMark'>
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'rollsBack' | 'writeMark' | 'moveMark' | 'wipe'>
   /** Who notices, for the history: host and pid. */
   readonly by: string
   /** Every sweep is due: begins the next round of the sweep loop now. */
@@ -34,17 +40,28 @@ export interface LostPorts {
 
 export function canaryLoop(ports: LostPorts): LoopSpec {
   const { marks, queue, canary } = ports
+  let skipped = 0
   return {
     name: 'canary',
     async tick() {
       // M38: a queue of this process alone says nothing about the fleet.
       if (!queue.shared) return lookMs
+      const seen = canary.wasSeen() && queue.rollsBack === false
+      if (seen && ++skipped < seenLooks) return seenMs
+      skipped = 0
       const suspected = canary.suspected
+      const before = canary.epoch
       const stored = await marks.look(queue.name, bumpMs)
       if (!stored) return lookMs
       canary.know(stored.mark)
+      // Another process has declared a loss: its sweeps are due for this one as well.
+      if (before !== null && stored.mark.epoch > before) ports.sweepNow()
       if (stored.first) await greet(ports, stored.mark)
-      else if (stored.bumps || suspected) return compare(ports, stored.mark)
+      else if (stored.setBack) await discard(ports, stored.mark)
+      else if (stored.bumps || suspected) {
+        const nextMs = await compare(ports, stored.mark)
+        return seen && nextMs === changeMs ? seenMs : nextMs
+      }
       return lookMs
     },
   }
@@ -55,6 +72,15 @@ async function greet({ queue, firstSeen, sweepNow }: LostPorts, mark: Mark): Pro
   await queue.writeMark(mark)
   await firstSeen()
   sweepNow()
+}
+
+/**
+ * L10: hints that were pushed before the store's clock was set back may be due much too late, and sweeps leave those alone that are there.
+ * Thrown away first: who dies in between is followed by another one that sees the same.
+ */
+async function discard(ports: LostPorts, mark: Mark): Promise<void> {
+  await ports.queue.wipe()
+  await declare(ports, mark, null, 'missing')
 }
 
 async function compare(ports: LostPorts, mark: Mark): Promise<number> {

@@ -161,7 +161,10 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
   }
   // A queue that is not shared ends with this process: the next pass has to be somebody else's, and soon.
   const nextMs = finished && queue.shared ? spread(random, job.sweepEveryMs, 0.1) : 0
-  if (turn) await store.sweeps.end(holder, turn, { ...end, nextMs, finished, sample: turn.sample })
+  if (turn) {
+    const last = { ...end, nextMs, finished, sample: turn.sample, everyMs: job.sweepEveryMs }
+    await store.sweeps.end(holder, [{ turn, end: last }])
+  }
   if (error !== undefined) {
     events.emit('sweep.failed', { job: job.name, error })
     throw error

@@ -7,6 +7,7 @@ import type { LoopSpec } from '../base/loop.ts'
 import { type Random, spread } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
+import { fingerprint } from '../job/fingerprint.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import type { Fill, Push } from '../queue/push.ts'
@@ -14,12 +15,14 @@ import type { Audits } from '../store/audits.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Pauses } from '../store/pauses.ts'
 import type { Source } from '../store/source.ts'
-import type { Sweeps, Turn } from '../store/sweeps.ts'
+import type { Sweeps, Turn, TurnEnd } from '../store/sweeps.ts'
 import { audit, auditEveryMs } from './audit.ts'
+import { turnEnder } from './end-turns.ts'
 import { pass } from './pass.ts'
 import { allowedBy } from './ramp.ts'
 import { type PassResult, pageRows, pageTimeoutMs } from './step.ts'
 import { waited } from './waiting.ts'
+import { type MakeTurn, WonTurns } from './won-turns.ts'
 
 export interface TurnPorts {
   readonly clock: Clock
@@ -36,6 +39,8 @@ export interface TurnPorts {
   readonly holder: () => string
   /** True when the queue is this process's own: it is empty now, whatever the last sweep of another process pushed. */
   readonly emptyQueue: boolean
+  /** True outside production: who restarts a worker to see what changed does not want to wait for a sweep. */
+  readonly sweepsAtStart: boolean
   /** Of the queue, as far as this process knows; null: it has none, or nobody knows. */
   readonly epoch: () => number | null
   /** False before the worker is registered: a turn of nobody's could not be ended when it dies. */
@@ -44,10 +49,8 @@ export interface TurnPorts {
   readonly heartbeat: (job: Job) => void
 }
 
-/** Passes at a time in one process. One that takes long leaves its place to another: it may hang until its time limit. */
-const passes = { quickMax: 4, most: 16, quickMs: 2_000 }
-/** A look at whose turn it is, at least so often: sweeps may be made due by others. */
-const lookMs = 1_000
+/** How often it is looked whose turn it is: after the end of a pause, while passes are made, and at least, since others may make sweeps due. */
+const lookMs = { next: 250, busy: 1_000, idle: 3_000 }
 const notYetMs = 20
 /** About half a minute: after that the turn has run out. */
 const endTries = 9
@@ -56,8 +59,8 @@ const firstErrorMs = 10_000
 
 export function sweepLoop(ports: TurnPorts): LoopSpec {
   const { sweeps, pauses, jobs, holder, clock, events } = ports
-  /** Jobs whose pass this process makes, and since when. */
-  const active = new Map<string, number>()
+  const won = new WonTurns(clock)
+  const end = turnEnder(clock, sweeps)
   let declared = false
   return {
     name: 'sweep',
@@ -65,36 +68,57 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
       if (!ports.mayBegin()) return notYetMs
       if (!declared) await begin(ports)
       declared = true
-      const asked = jobs.filter(({ name }) => !active.has(name)).map(({ name }) => name)
-      const quick = [...active.values()].filter((since) => clock.now() - since < passes.quickMs).length
-      const room = Math.min(passes.quickMax - quick, passes.most - active.size)
-      if (asked.length === 0 || room <= 0) return lookMs / 4
-      const { turns, nextMs, pausesOver } = await sweeps.turn(holder(), asked, room)
-      for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
-      for (const turn of turns) {
-        active.set(turn.job, clock.now())
-        void makeTurn(ports, turn, signal).finally(() => active.delete(turn.job))
+      const asked = jobs.filter(({ name }) => !won.has(name)).map(({ name }) => name)
+      if (asked.length === 0) return lookMs.next
+      const { room } = won
+      if (room === 0) {
+        await won.place(signal)
+        return 0
       }
-      const soon = turns.length === room || pausesOver.length > 0
-      return soon ? lookMs / 4 : Math.min(lookMs, Math.max(nextMs, 20))
+      const owner = holder()
+      const { turns, nextMs, pausesOver, missing } = await sweeps.turn(owner, asked, room)
+      // L10: the table was emptied, or restored from before they were declared.
+      if (missing.length > 0) {
+        await declareSweeps(ports, missing)
+        events.emit('declarations.missing', { sweeps: missing, schedules: [] })
+      }
+      for (const job of pausesOver) if (await pauses.end(job)) events.emit('pause.over', { job })
+      const make: MakeTurn = (turn, passed) => makeTurn({ ...ports, end }, { owner, turn, passed }, signal)
+      if (await won.begin(turns, make, turns.length === room, signal)) return 0
+      if (pausesOver.length > 0 || missing.length > 0) return lookMs.next
+      return Math.min(won.idle ? lookMs.idle : lookMs.busy, Math.max(nextMs, 20))
     },
   }
 }
 
-/** Every job has its sweep from the first start on; behind a queue that was born empty, all of them are due. */
-async function begin({ sweeps, jobs, emptyQueue }: TurnPorts): Promise<void> {
-  await sweeps.declare(jobs.map(({ name, sweepEveryMs }) => ({ job: name, everyMs: sweepEveryMs })))
-  if (emptyQueue)
-    await sweeps.makeDue(
-      jobs.map(({ name }) => name),
-      { anew: true },
-    )
+/** Every job has its sweep from the first start on, and at once with a new declaration; behind a queue that was born empty, all of them are due. */
+async function begin(ports: TurnPorts): Promise<void> {
+  const names = ports.jobs.map(({ name }) => name)
+  await declareSweeps(ports, names)
+  if (ports.emptyQueue) await ports.sweeps.makeDue(names, { anew: true })
 }
 
-async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Promise<void> {
+function declareSweeps({ sweeps, jobs, holder, sweepsAtStart }: TurnPorts, names: readonly string[]): Promise<void> {
+  const declared = jobs.flatMap((job) =>
+    names.includes(job.name) ? [{ job: job.name, everyMs: job.sweepEveryMs, fingerprint: fingerprint(job) }] : [],
+  )
+  return sweeps.declare(declared, { holder: holder(), due: sweepsAtStart })
+}
+
+interface EndingPorts extends TurnPorts {
+  readonly end: ReturnType<typeof turnEnder>
+}
+
+/** A turn that `owner` has won; `passed` is called when its pass is over. */
+interface Won {
+  readonly owner: string
+  readonly turn: Turn
+  readonly passed: () => void
+}
+
+async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal: AbortSignal): Promise<void> {
   const { clock, random, events, sweeps, jobs } = ports
   const job = jobs.find(({ name }) => name === turn.job) as Job
-  const owner = ports.holder()
   const startedAt = clock.now()
   const tookMs = () => clock.now() - startedAt
   const every = spread(random, job.sweepEveryMs, 0.1)
@@ -109,17 +133,19 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
     const first = turn.full || allowedBy(turn.rampedMs) < pageRows ? 'first' : 'none'
     const start = { ...turn, brief: ports.emptyQueue ? 'all' : first, epoch: ports.epoch() } as const
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
-    const { cursor, seen, passed, pushed, held, unusable, dropped, ended } = result
+    const { cursor, seen, pushed, held, unusable, dropped, ended } = result
     const failed = ended === 'failed'
     const finished = ended === 'finished'
-    const audited = finished && (turn.auditedMs ?? auditEveryMs) >= auditEveryMs
+    const audited = finished && isAuditDue(turn)
     if (audited) await auditLedger(ports, job, signal)
-    const healed = await sweeps.end(owner, turn, {
+    const waiting = await backlog(ports, job, turn, result)
+    passed()
+    const end: TurnEnd = {
       cursor,
       nextMs: nextTurnMs(result, every),
       error: failed ? storable(`The queue took none of its hints: ${messageOf(result.error)}`) : null,
       seen,
-      passed,
+      passed: result.passed,
       pushed,
       counted,
       held,
@@ -128,15 +154,18 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       finished,
       broughtBack: finished || ended === 'full',
       tookMs: tookMs(),
+      everyMs: job.sweepEveryMs,
       audited,
-      ...(await backlog(ports, job, turn, result)),
-    })
+      ...waiting,
+    }
+    const heals = await ports.end(owner, { turn, end })
     if (failed) return events.emit('sweep.failed', { job: job.name, error: result.error })
     const found = { seen, pushed, held, unusable: unusable?.count ?? 0 }
     events.emit('sweep.passed', { job: job.name, ...found, finished, tookMs: tookMs() })
-    if (healed) events.emit('queue.healed', healed)
+    for (const healed of heals) events.emit('queue.healed', healed)
     ports.heartbeat(job)
   } catch (error) {
+    passed()
     events.emit('sweep.failed', { job: job.name, error })
     const end = {
       cursor: turn.cursor,
@@ -145,12 +174,18 @@ async function makeTurn(ports: TurnPorts, turn: Turn, signal: AbortSignal): Prom
       seen: 0,
       pushed: 0,
       held: 0,
+      everyMs: job.sweepEveryMs,
     }
     // A store that was away in the middle is told as soon as it is back; at last a turn runs out by itself.
     const again = { delayMs: 250, again: (_: unknown, tries: number) => tries < endTries, signal }
-    await retry(clock, random, again, () => sweeps.end(owner, turn, { ...end, tookMs: tookMs() })).catch(() => {})
+    await retry(clock, random, again, () => ports.end(owner, { turn, end: { ...end, tookMs: tookMs() } })).catch(
+      () => {},
+    )
   }
 }
+
+/** Never audited, long ago, or by a clock that is set back since (L10). */
+const isAuditDue = ({ auditedMs }: Turn) => auditedMs === null || auditedMs < 0 || auditedMs >= auditEveryMs
 
 /** What health tells of the rows that wait; a guess that fails is not the sweep's failure. */
 async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult) {

@@ -15,6 +15,7 @@ import { memoryCases } from './store/memory.ts'
 import { migrateCases } from './store/migrate.ts'
 import { pageCases } from './store/page.ts'
 import { pausesCases } from './store/pauses.ts'
+import { recoveryCases } from './store/recovery.ts'
 import { releaseCases } from './store/release.ts'
 import { rememberedCases } from './store/remembered.ts'
 import { schedulesCases } from './store/schedules.ts'
@@ -44,6 +45,7 @@ export const storeCases: readonly Case<StoreContext>[] = [
   ...keysCases,
   ...intentsCases,
   ...schedulesCases,
+  ...recoveryCases,
   ...migrateCases,
 ]
 

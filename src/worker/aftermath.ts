@@ -1,4 +1,5 @@
 // What follows from recorded outcomes: retries are hinted, everything is told, and successes are asked for progress.
+import { untilAborted } from '../base/abort.ts'
 import { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Events } from '../base/events.ts'
@@ -14,7 +15,8 @@ import type { Source } from '../store/source.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import type { Ready, Settled } from './batch.ts'
 import type { Claims } from './claims.ts'
-import { progress } from './progress.ts'
+import { release } from './give-back.ts'
+import { type OpenClaims, progress } from './progress.ts'
 
 /** Some seconds. */
 const progressTries = 6
@@ -32,28 +34,35 @@ export interface AftermathPorts {
   readonly over: AbortSignal
 }
 
-/** Asks successes for progress. Nobody waits for the answers but who stops the worker. */
+/** Asks successes for progress. Only the worker's stop waits for the answers. */
 export interface AskProgress {
   of(job: Job, entries: readonly Ready[]): void
-  /** Resolves when nothing is asked any more. */
-  over(): Promise<void>
+  /** Resolves when nothing is asked any more. What still waits to be asked when `signal` aborts is left out, and claims are given back. */
+  over(signal: AbortSignal): Promise<void>
 }
 
-/** Keys per question at most, and how long after one successes gather for the next. */
-const ask = { most: 500, gatherMs: 50 }
+/**
+ * Keys per question at most, and how long after one successes gather for the next. Past `waiting` keys of a job, which is some seconds
+ * of successes, they are left to the sweep: its questions are slower than its runs, and would pile up.
+ */
+const ask = { most: 500, gatherMs: 50, waiting: 20_000 }
 
 export function progressOf(ports: AftermathPorts): AskProgress {
-  const asking = new Map<Job, Batcher<Ready, void>>()
+  const asking = new Map<Job, { readonly batcher: Batcher<Ready, void>; waiting: number }>()
   const underWay = new Set<Promise<unknown>>()
-  const { clock } = ports
+  /** Claims that questions hold right now. */
+  const open = new Set<readonly Ready[]>()
+  let ended = false
+  const { clock, over } = ports
   const batcher = (job: Job) => {
     let askedAt = Number.NEGATIVE_INFINITY
     // New work is hinted at once where runs are few; where they are many, they are asked for together.
-    const gather = () => clock.sleep(Math.max(0, askedAt + ask.gatherMs - clock.now()), ports.over)
+    const gather = () => clock.sleep(Math.max(0, askedAt + ask.gatherMs - clock.now()), over)
     return new Batcher<Ready, void>({ gather }, ask.most, async (batch) => {
+      if (ended) return []
       askedAt = clock.now()
       // What fails here is found by the sweep.
-      await askProgress(ports, job, batch).catch((error) =>
+      await askProgress({ ...ports, open, ended: () => ended }, job, batch).catch((error) =>
         ports.events.emit('loop.failed', { loop: 'progress', error }),
       )
       return []
@@ -61,12 +70,22 @@ export function progressOf(ports: AftermathPorts): AskProgress {
   }
   return {
     of(job, entries) {
-      const made = asking.get(job) ?? batcher(job)
+      const made = asking.get(job) ?? { batcher: batcher(job), waiting: 0 }
       asking.set(job, made)
-      const answered: Promise<unknown> = made.add(entries).then(() => underWay.delete(answered))
+      const kept = entries.slice(0, Math.max(0, ask.waiting - made.waiting))
+      if (kept.length === 0) return
+      made.waiting += kept.length
+      const answered: Promise<unknown> = made.batcher.add(kept).then(() => {
+        made.waiting -= kept.length
+        underWay.delete(answered)
+      })
       underWay.add(answered)
     },
-    over: async () => void (await Promise.all(underWay)),
+    async over(signal) {
+      await untilAborted(signal, Promise.all(underWay))
+      ended = true
+      await release(ports, [...open].flat())
+    },
   }
 }
 
@@ -109,7 +128,7 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled, he
     })
 }
 
-async function askProgress(ports: AftermathPorts, job: Job, entries: readonly Ready[]): Promise<void> {
+async function askProgress(ports: AftermathPorts & OpenClaims, job: Job, entries: readonly Ready[]): Promise<void> {
   const { clock, sweeps, source, random, push, events, over } = ports
   // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
   const again = (error: unknown, tries: number) => isPassing(error) && tries < progressTries

@@ -29,6 +29,8 @@ export interface Refused {
 export interface Ready extends Taken {
   readonly version: string | null
   readonly input: string | null
+  /** An intent with a unique key to give up before it starts. */
+  readonly unique?: boolean
 }
 
 /** What the check found of a batch. */

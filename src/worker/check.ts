@@ -26,7 +26,7 @@ export async function check(
     else if (paused) batch.stopped.push({ entry, why: 'paused', waitMs: 0 })
     else if (!row) batch.stopped.push({ entry, why: 'not pending', waitMs: 0 })
     else if (row.waitMs > 0) batch.stopped.push({ entry, why: 'later', waitMs: row.waitMs })
-    else batch.ready.push(ready(entry, row.version, row.input))
+    else batch.ready.push(ready(entry, row.version, row.input, row.unique))
   }
   for (const { hint, ledgerVersion } of remembered) {
     const version = pending.get(hint.key)?.version ?? null
@@ -36,7 +36,7 @@ export async function check(
 }
 
 /** Written out: a spread of so many objects of several shapes costs more than the check itself. */
-const ready = (entry: Taken, version: string | null, input: string | null): Ready => ({
+const ready = (entry: Taken, version: string | null, input: string | null, unique = false): Ready => ({
   job: entry.job,
   key: entry.key,
   fresh: entry.fresh,
@@ -47,4 +47,5 @@ const ready = (entry: Taken, version: string | null, input: string | null): Read
   ledgerVersion: entry.ledgerVersion,
   version,
   input,
+  unique,
 })

@@ -20,14 +20,16 @@ export class Ending implements RunTells, Group<Ended, Settled> {
   readonly #ports: EndingPorts
   readonly #job: string
   readonly #recorded: (() => void) | undefined
+  readonly #over: (() => void) | undefined
   /** A handler that never ends keeps its slot, and nothing else. */
   #open = 2
 
-  /** `recorded` is called when the outcomes are, or cannot be. */
-  constructor(ports: EndingPorts, job: string, recorded?: () => void) {
+  /** `recorded` is called when the outcomes are, or cannot be; `over` when the handler has ended. */
+  constructor(ports: EndingPorts, job: string, recorded?: () => void, over?: () => void) {
     this.#ports = ports
     this.#job = job
     this.#recorded = recorded
+    this.#over = over
   }
 
   ended(list: Ended[]): void {
@@ -36,6 +38,7 @@ export class Ending implements RunTells, Group<Ended, Settled> {
   }
 
   over(): void {
+    this.#over?.()
     this.#close()
   }
 

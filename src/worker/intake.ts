@@ -21,6 +21,8 @@ export interface IntakePorts {
   readonly named: (handler: Handler) => boolean
   /** Batches of that job between pop and start. */
   readonly claiming: (job: string) => number
+  /** True for a job whose last batch was long on its way: it has one at a time. */
+  readonly slow: (job: string) => boolean
   /** Takes one batch of one job along the arrow; `slots` are its own from now on. Resolves when it has started. */
   readonly through: (handler: Handler, { hints, removal }: Batch, slots: number) => Promise<void>
 }
@@ -134,9 +136,9 @@ export class Intake {
 
   /** Keys of that job that may be popped now: a call has one of them, or up to a batch. */
   readonly #room = (name: string): number => {
-    const { slots } = this.#ports
+    const { slots, claiming, slow } = this.#ports
     const handler = this.#handlers.get(name)
-    if (!handler || this.#ports.claiming(name) >= claimingMax) return 0
+    if (!handler || claiming(name) >= (slow(name) ? 1 : claimingMax)) return 0
     return slots.room(name) * (handler.many ? handler.batchMax : 1)
   }
 

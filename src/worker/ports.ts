@@ -17,7 +17,7 @@ export interface WorkerPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly log: Log
-  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'transaction'>
+  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve'>
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push

@@ -23,7 +23,15 @@ interface Still {
   readonly version: string | null
 }
 
-export interface ProgressPorts extends GiveBackPorts {
+/** What a worker that stops knows of questions under way. */
+export interface OpenClaims {
+  /** Claims that may be ours, each list while its question is under way. */
+  readonly open: Set<readonly Ready[]>
+  /** True when the worker has given back all claims: none may be taken any more. */
+  readonly ended: () => boolean
+}
+
+export interface ProgressPorts extends GiveBackPorts, OpenClaims {
   readonly random: Random
 }
 
@@ -66,15 +74,18 @@ async function stalls(
   job: Job,
   same: readonly Still[],
 ): Promise<Pick<Progress, 'renewed' | 'stalled'>> {
-  if (same.length === 0) return { renewed: [], stalled: [] }
+  if (same.length === 0 || ports.ended()) return { renewed: [], stalled: [] }
   const { ledger, claims, random } = ports
   const runs = new Map(same.map(({ entry }) => [entry.key, entry]))
   const wanted = [...runs.values()].map((entry) => ({ ...entry, take: claims.next() }))
   /** Claims that may be ours: of a take without an answer, all of them. */
   let open: readonly Ready[] = wanted
+  ports.open.add(open)
   const keepOpen = (isOpen: (take: number) => boolean) => {
     for (const { take } of open) if (!isOpen(take)) claims.forget(take)
+    ports.open.delete(open)
     open = open.filter(({ take }) => isOpen(take))
+    ports.open.add(open)
   }
   try {
     const answers = await ledger.take(
@@ -103,6 +114,7 @@ async function stalls(
   } finally {
     // At once, so that another try can have them; what fails here the beat gives back.
     await release(ports, open).catch(() => {})
+    ports.open.delete(open)
   }
 }
 

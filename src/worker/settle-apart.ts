@@ -1,9 +1,38 @@
 // Around the settle: an outcome that the store refuses must neither repeat its neighbours nor itself for ever (M36). The batch is halved
 // until that outcome is alone; a failure that holds nothing of the handler's is written in its place.
 import { bisect } from '../base/bisect.ts'
+import type { Clock } from '../base/clock.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { isRefused } from '../store/guarded.ts'
+import type { Events } from '../base/events.ts'
+import type { Random } from '../base/random.ts'
+import { retry } from '../base/retry.ts'
+import type { EventMap } from '../job/event-map.ts'
+import { isPassing, isRefused } from '../store/guarded.ts'
 import type { Ended, Settled } from './batch.ts'
+import type { Claims } from './claims.ts'
+
+export interface SettlePorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly events: Events<EventMap>
+  readonly claims: Claims
+  /** Aborts when the worker has stopped: nothing is tried again after that. */
+  readonly over: AbortSignal
+  /** Settles a part of a batch. */
+  readonly send: (part: readonly Ended[]) => Promise<Settled[]>
+}
+
+/** Settles a batch. A store that is away is nobody's failure: claims are kept until it answers, or until they are another worker's. */
+export function settleUntilRecorded(ports: SettlePorts, batch: readonly Ended[]): Promise<Settled[]> {
+  const { clock, random, events, claims, over, send } = ports
+  const { holder } = claims
+  const again = (error: unknown) => isPassing(error) && holder === claims.holder
+  return settleApart(
+    batch,
+    (part) => retry(clock, random, { delayMs: 100, again, signal: over }, () => send(part)),
+    (error) => events.emit('loop.failed', { loop: 'settle', error }),
+  )
+}
 
 /** `send` settles a part of the batch; `failed` hears why a key could not be written in any form. One result per run, in order. */
 export async function settleApart(

@@ -1,4 +1,5 @@
 // Stop: no more pops → wait for what runs → abort it → give back what is left, nothing counted → leave (L8).
+import { aborted, abortsAfter, untilAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Watchdog } from '../base/watchdog.ts'
 import type { Worker } from './worker.ts'
@@ -6,7 +7,10 @@ import type { Worker } from './worker.ts'
 /** How long handlers may take to end after they were aborted, before their keys are given back. */
 const abortPatienceMs = 500
 
-/** `now` ends the wait: a second signal, or a grace that is over. */
+/**
+ * `now` ends the wait: a second signal, or a grace that is over. Whatever hangs then (a check, a question, a round of a loop) is left to
+ * itself: its claims are given back, and it can begin nothing.
+ */
 export async function stop(
   clock: Clock,
   watchdog: Watchdog,
@@ -14,19 +18,21 @@ export async function stop(
   graceMs: number,
   now: AbortSignal,
 ): Promise<void> {
-  await watchdog.stop('pop', 'sweep', 'own sweep', 'free')
-  await worker.startNothing()
-  const patience = new AbortController()
-  const grace = clock.sleep(graceMs, AbortSignal.any([now, patience.signal])).then(() => patience.abort())
-  await worker.idle(AbortSignal.any([now, patience.signal]))
-  patience.abort()
-  await grace
-  worker.abortAll()
-  const last = new AbortController()
-  void clock.sleep(abortPatienceMs, last.signal).then(() => last.abort())
-  await worker.idle(last.signal)
-  last.abort()
-  // The beat ends before the worker's row goes: it would take the missing row for a sign and register anew.
-  await watchdog.stop()
-  await worker.giveBack()
+  const done = new AbortController()
+  const graceOver = abortsAfter(clock.sleep(graceMs, AbortSignal.any([now, done.signal])))
+  try {
+    await untilAborted(graceOver, watchdog.stop('pop', 'sweep', 'own sweep', 'free'))
+    await untilAborted(graceOver, worker.startNothing())
+    await worker.idle(graceOver)
+    worker.abortAll()
+    const patience = clock.sleep(abortPatienceMs, done.signal)
+    await worker.idle(abortsAfter(patience))
+    // A worker that was idle before its grace was over has the rest of it for what is still under way.
+    const enough = abortsAfter(Promise.all([aborted(graceOver), patience]))
+    // The beat ends before the worker's row goes: it would take the missing row for a sign and register anew.
+    await untilAborted(enough, watchdog.stop())
+    await worker.giveBack(enough)
+  } finally {
+    done.abort()
+  }
 }

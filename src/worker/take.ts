@@ -80,3 +80,9 @@ const takenOf = (
   take: number,
   { failures, crashes, version, together }: Pick<TakeAnswer, keyof typeof nothing>,
 ): Taken => ({ job, key, fresh, take, failures, crashes, together, ledgerVersion: version })
+
+/** Of several hints of one key the last one. Keys that come in order are there once; a table of them all is only made for others. */
+export function onceEach(hints: readonly PoppedHint[]): readonly PoppedHint[] {
+  const ordered = hints.every(({ key }, i) => i === 0 || (hints[i - 1] as PoppedHint).key < key)
+  return ordered ? hints : [...new Map(hints.map((hint) => [hint.key, hint])).values()]
+}

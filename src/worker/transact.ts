@@ -49,6 +49,8 @@ export interface TransactPorts {
     options?: TransactionOptions,
   ) => Promise<T>
   readonly source: (entry: Ready) => Source
+  /** Hears of each job whose runs use ctx.tx. */
+  readonly used: (job: string) => void
 }
 
 export function transacts(ports: TransactPorts): Transact {
@@ -71,6 +73,7 @@ export function transacts(ports: TransactPorts): Transact {
     return answer
   }
   return (state, work, { settle = true }) => {
+    ports.used((state.entries[0] as Ready).job.name)
     state.txCalls ??= callsOf(state, clock)
     const calls = state.txCalls
     return calls.begin(settle, () => transact(state, calls, work, settle))

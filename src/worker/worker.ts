@@ -1,15 +1,13 @@
 // The upper arrow: pop → take → check → run → settle, in batches. This file alone knows the order of the stages.
+import { untilAborted } from '../base/abort.ts'
 import { Batcher } from '../base/batcher.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
-import { retry } from '../base/retry.ts'
-import { fingerprint } from '../job/fingerprint.ts'
+import { fingerprintsOf } from '../job/fingerprint.ts'
 import type { Handler } from '../job/handler.ts'
-import { isOwn } from '../job/job.ts'
 import { isCanonical } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
-import { isPassing } from '../store/guarded.ts'
 import { type AskProgress, aftermath, progressOf } from './aftermath.ts'
 import type { Ended, Ready, Refused, Settled, Taken } from './batch.ts'
 import { beatLoop } from './beat.ts'
@@ -26,10 +24,13 @@ import { react } from './react.ts'
 import { run } from './run.ts'
 import { Running } from './running.ts'
 import { settle } from './settle.ts'
-import { settleApart } from './settle-apart.ts'
+import { settleUntilRecorded } from './settle-apart.ts'
+import { SlotReservation } from './slot-reservation.ts'
 import { limitsOf, type SlotReport, Slots } from './slots.ts'
 import { Solo } from './solo.ts'
-import { type TakenBatch, take } from './take.ts'
+import { startUnique } from './start-unique.ts'
+import { type StartsPorts, start, TxUse } from './starts.ts'
+import { onceEach, type TakenBatch, take } from './take.ts'
 import { transacts } from './transact.ts'
 
 /** Keys per settle statement at most: each of them ends with a commit that has to be on disk, one after the other. */
@@ -49,8 +50,11 @@ export class Worker {
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly #over = new AbortController()
   /** Batches between pop and start, and how many of each job. */
-  readonly #claiming = new Set<Promise<void>>()
+  readonly #claiming = new Map<Promise<void>, readonly PoppedHint[]>()
   readonly #claimingOf = new Map<string, number>()
+  readonly #slowJobs = new Set<string>()
+  readonly #starts: StartsPorts
+  readonly #isOurs = (entries: readonly Ready[]) => this.sure() && entries.every(({ take }) => this.claims.holds(take))
   readonly #lookAgain: LookAgain
   readonly #settler: Batcher<Ended, Settled>
   readonly #ask: AskProgress
@@ -73,11 +77,12 @@ export class Worker {
       handlers: options.handlers,
       mayStart: () => this.sure() && !this.#solo.holding,
       claiming: (job) => this.#claimingOf.get(job) ?? 0,
+      slow: (job) => this.#slowJobs.has(job),
       named: ({ job, many }) =>
         !many && !job.slots && store.ledger.takeThenCheck !== undefined && ports.source(job).checkQuery !== undefined,
       through: (handler, batch, slots) => {
         const claiming = this.#through(handler, batch, slots)
-        this.#claiming.add(claiming)
+        this.#claiming.set(claiming, batch.hints)
         return claiming.finally(() => this.#claiming.delete(claiming))
       },
     })
@@ -113,7 +118,14 @@ export class Worker {
       claims: this.claims,
       transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => ports.source(job),
+      used: (job) => this.#starts.uses.used(job),
     })
+    this.#starts = {
+      reserve: store.reserve,
+      uses: new TxUse(),
+      ours: this.#isOurs,
+      run: (handler, entries, over) => this.#finish(handler, entries, undefined, over),
+    }
     const sure = () => this.sure()
     this.#run = { clock, random, claims: this.claims, running: this.running, events, log, transact, sure }
   }
@@ -121,9 +133,7 @@ export class Worker {
   loops(): LoopSpec[] {
     const { clock, events, store } = this.#ports
     const { leaseMs, host, pid, handlers } = this.#options
-    const jobs = Object.fromEntries(
-      handlers.filter(({ job }) => !isOwn(job.name)).map(({ job }) => [job.name, fingerprint(job)]),
-    )
+    const jobs = fingerprintsOf(handlers.map(({ job }) => job))
     return [
       beatLoop({
         clock,
@@ -168,42 +178,56 @@ export class Worker {
     )
   }
 
-  /** Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. */
-  async giveBack(): Promise<void> {
+  /**
+   * Gives back what still runs, and hints it: it was running, so it goes ahead of what only waits. Nothing is counted. What is between
+   * pop and start comes back by itself, since nothing starts any more (M24); what has not when `enough` aborts is given back, too.
+   */
+  async giveBack(enough: AbortSignal): Promise<void> {
+    const { push, store } = this.#ports
     this.#over.abort()
-    // What is between pop and start comes back by itself, since nothing starts any more (M24); all its calls have deadlines.
-    await Promise.allSettled(this.#claiming)
+    await untilAborted(enough, Promise.allSettled([...this.#claiming.keys()]))
     const entries = this.running.entries()
     await release(this.#back, entries)
-    await this.#ports.push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
-    await this.#ask.over()
-    await this.#ports.store.workers.leave(this.claims.holder)
+    await push(entries.map(({ job, key }) => ({ job: job.name, key, delayMs: 0, fresh: true })))
+    await this.#ask.over(enough)
+    const late = [...this.#claiming.values()].flat()
+    if (late.length > 0) {
+      // A beat that knows of no claim gives back all of them.
+      await store.workers.beat(this.claims.holder, [], this.claims.known().highest, this.#options.leaseMs)
+      await push(late.map((hint) => ({ ...hint, delayMs: 0 })))
+    }
+    await store.workers.leave(this.claims.holder)
   }
 
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
   async #through(handler: Handler, { hints: popped, removal }: Batch, slots: number): Promise<void> {
-    const { events, push } = this.#ports
+    const { clock, events, push } = this.#ports
     const { name } = handler.job
+    const reserved = new SlotReservation({ clock, slots: this.#slots, slow: this.#slowJobs }, name, slots)
     let used = 0
     let hints = popped
     this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) + 1)
     try {
       if (handler.many) hints = await this.#intake.fill(handler, popped)
       const ready = await this.#claim(handler, hints, removal)
-      const plan = calls(handler, ready, slots + this.#slots.room(name))
+      const held = reserved.claimed()
+      // Beside a suspect that runs alone nothing starts, also what was popped before it.
+      const plan = calls(handler, ready, held + (this.#solo.holding ? 0 : this.#slots.room(name)))
       used = plan.calls.length
-      this.#slots.take(Math.max(0, used - slots), name)
-      for (const entries of plan.calls) this.#finish(handler, entries)
+      this.#slots.take(Math.max(0, used - held), name)
+      const late = await start(this.#starts, handler, plan.calls)
+      this.#slots.give(late.length, name)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
-      hints = plan.over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
-      await giveBack(this.#back, plan.over)
+      const over = [...plan.over, ...late.flat()]
+      hints = over.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
+      await giveBack(this.#back, over, late.length > 0 ? 1_000 : 0)
     } catch (error) {
       events.emit('loop.failed', { loop: `worker ${handler.job.name}`, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
     } finally {
       this.#claimingOf.set(name, (this.#claimingOf.get(name) ?? 0) - 1)
       // Also when there is none to give: who waits for room looks again.
-      this.#slots.give(Math.max(0, slots - used), name)
+      reserved.give(used)
     }
   }
 
@@ -252,7 +276,9 @@ export class Worker {
     const { store, source, begin, random } = this.#ports
     const { job } = handler
     const checked = await check(source(job), taken, refused, known)
-    const { ready, stopped, renewed, broken } = job.slots ? await begun(checked, begin, random) : checked
+    const { ready, stopped, renewed, broken } = job.slots
+      ? await begun(checked, begin, random)
+      : await startUnique(checked, job, store.intents, random)
     if (stopped.length > 0)
       await release(
         this.#back,
@@ -275,7 +301,7 @@ export class Worker {
     // Last, since nothing after it may fail: these are settled on their own.
     // No start on a lease that may be over: an event loop that was blocked for a lease wakes up here. Nor with the claim of who
     // we were before: the lease that is sure now may be a new one (S2).
-    const sure = this.sure() && ready.every(({ take }) => this.claims.holds(take))
+    const sure = this.#isOurs(ready)
     if (!sure) await giveBack(this.#back, ready, 1_000)
     for (const { entry, error } of broken) void this.#settleBroken(entry, error)
     return sure ? ready : []
@@ -304,23 +330,15 @@ export class Worker {
   }
 
   /** Run, then settle. */
-  #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void): void {
-    run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded))
+  #finish(handler: Handler, entries: readonly Ready[], recorded?: () => void, over?: () => void): void {
+    run(this.#run, handler, entries, new Ending(this.#ending, handler.job.name, recorded, over))
   }
 
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
-    const { clock, store, random, source, events } = this.#ports
-    // A store that is away is nobody's failure: the claims are kept until it answers, or until they are somebody else's.
-    const { holder } = this.claims
-    const again = (error: unknown) => isPassing(error) && holder === this.claims.holder
-    const results = await settleApart(
-      batch,
-      (part) =>
-        retry(clock, random, { delayMs: 100, again, signal: this.#over.signal }, () =>
-          settle(store.ledger, this.claims, source, part),
-        ),
-      (error) => events.emit('loop.failed', { loop: 'settle', error }),
-    )
+    const { store, source } = this.#ports
+    const send = (part: readonly Ended[]) => settle(store.ledger, this.claims, source, part)
+    const { signal: over } = this.#over
+    const results = await settleUntilRecorded({ ...this.#ports, claims: this.claims, over, send }, batch)
     await aftermath({ ...this.#ports, ask: this.#ask }, results)
     return results
   }
@@ -329,10 +347,4 @@ export class Worker {
   sure(): boolean {
     return !this.#over.signal.aborted && this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
-}
-
-/** Of several hints of one key the last one. Keys that come in order are there once; a table of them all is only made for others. */
-function onceEach(hints: readonly PoppedHint[]): readonly PoppedHint[] {
-  const ordered = hints.every(({ key }, i) => i === 0 || (hints[i - 1] as PoppedHint).key < key)
-  return ordered ? hints : [...new Map(hints.map((hint) => [hint.key, hint])).values()]
 }

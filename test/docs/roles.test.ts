@@ -70,6 +70,7 @@ test('a role that adds schedules can do that and no more, with the grants of doc
   await app.schedules.run(name)
   expect(await app.schedules.show(name)).toMatchObject({ name })
   await app.schedules.end(name)
+  await app.schedules.remove(name)
   await expect(mail.enqueue({ to: 'ada' })).rejects.toThrow('permission denied')
   await app.close()
 })
@@ -97,6 +98,9 @@ test('a worker and a web process work with the grants of docs/postgres.md, and t
     return web.mail.enqueue({ to: 'ada' }, { tx, unique: 'ada' })
   })
   expect(report).toMatchObject({ added: 1, dropped: 0 })
+  await web.app.transaction(async (tx) => {
+    expect(await web.mail.enqueue({ to: 'ada' }, { tx, unique: 'ada' })).toMatchObject({ merged: 1, keys: report.keys })
+  })
   expect(await web.mail.enqueue({ to: 'bob' }, { unique: 'bob' })).toMatchObject({ added: 1 })
   // By each way that a push may go, and often enough for plans to be kept: those look at tables that others leave out.
   for (let times = 0; times < 20; times++)

@@ -48,7 +48,7 @@ test('a directory is made by migrate only, and a second process is told who has 
   expect(existsSync(join(project.dir, 'data.lock'))).toBe(false)
 
   const { jobs, queue } = await project.json<Status>(['status', '--store', 'data'])
-  expect(queue).toEqual({ name: 'memory', shared: false, down: false })
+  expect(queue).toEqual({ name: 'memory', shared: false, down: false, unseen: [] })
   expect(jobs.find(({ job }) => job === 'thing.make')).toMatchObject({
     quarantined: 1,
     declared: false,

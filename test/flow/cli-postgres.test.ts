@@ -94,7 +94,7 @@ describe('work', () => {
     const { code, stderr } = await wrong.node('app.mjs').ended
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^regrow: this worker cannot start: The store cannot be opened: database "\S+_none" does not exist; There is no database/,
+      /^regrow: this worker cannot start: The store cannot be opened: database "\S+_none" does not exist. There is no database/,
     )
   })
 
@@ -246,9 +246,9 @@ describe('status and sweep', () => {
     await on.client.query(
       `insert into regrow.pauses values ('mail.send', 'provider is down', 'bob', now() - interval '2 hours')`,
     )
-    const { code, stdout } = await on.project.run('status')
+    const { code, stdout } = await on.project.run('status', '--store', on.url)
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^store postgres:\/\/\S+ \(DATABASE_URL\), queue postgres\n/)
+    expect(stdout).toMatch(/^store postgres:\/\/\S+ \(--store\), queue postgres\n/)
     expect(stdout).toMatch(/job .*running +retrying +quarantined +hints +workers\n(.*\n)*thing\.make .*0 +0 +1 +0 +1\n/)
     expect(stdout).toMatch(
       /! {2}mail\.send was paused 2h.* ago by bob: provider is down\n {3}→ regrow resume mail\.send/,

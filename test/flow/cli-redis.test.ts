@@ -56,3 +56,42 @@ test('init --queue redis writes an app in a namespace of its own; work, enqueue 
   const none = await project.run('status', ...app)
   expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('Set REDIS_URL') })
 }, 60_000)
+
+test('status looks with the app that package.json names, and says so where it cannot see the queue of the workers', async () => {
+  const { url: redisUrl, namespace } = freshRedis('clicheck')
+  const database = await freshDatabase('cli_redis_check')
+  onTestFinished(database.drop)
+  const flags = ['--store', 'postgres', '--queue', 'redis', '--language', 'js']
+  await outer.json(['init', '--dir', namespace, ...flags])
+  const env = { DATABASE_URL: database.url, REDIS_URL: redisUrl }
+  const project = new Project(env, `${outer.dir}/${namespace}`)
+  const worker = project.node('regrow/worker.mjs')
+  await worker.says('info  welcome {"job":"signup.welcome","key":"1"}')
+  const check = (...args: string[]) => project.run('status', '--check', ...args)
+  expect(await check()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^healthy: .*, store regrow\/app\.mjs\n/),
+  })
+
+  // Alone, a store knows the name of the queue, and not whether it is alive.
+  const alone = await check('--store', database.url)
+  expect(alone).toMatchObject({ code: 1, stdout: expect.stringContaining('unhealthy for 1 reason') })
+  expect(alone.stdout).toContain(`!! Workers use the queue redis:${namespace}, which is not the queue of this app`)
+  const status = await project.json<Status>(['status', '--store', database.url])
+  expect(status).toMatchObject({
+    queue: { name: `redis:${namespace}`, down: false, unseen: [`redis:${namespace}`] },
+    jobs: [{ job: 'signup.welcome', hints: null }],
+  })
+  expect((await project.run('status', '--store', database.url)).stdout).toContain(
+    `queue redis:${namespace}, which cannot be seen from here`,
+  )
+
+  Object.assign(project.env, { REDIS_URL: 'redis://127.0.0.1:1' })
+  const dead = await check()
+  expect(dead).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`!! The queue (redis:${namespace}) does not answer`),
+  })
+  worker.child.kill('SIGTERM')
+  await worker.ended
+}, 60_000)

@@ -12,6 +12,7 @@ app.job('report.nightly', {
   schedule: { cron: process.env.REPORT_CRON ?? '0 3 * * *', tz: 'Europe/Berlin', jitter: '5m' },
   run: (slot) => console.log('reported ' + slot.at.toISOString()),
 })
+app.job('mail.send', { input: z.object({ to: z.string() }), run: ({ to }) => console.log('mailed ' + to) })
 app.job('tidy', { schedule: { every: '2h', missed: { all: 3 } }, run: () => {} })
 `
 
@@ -119,6 +120,41 @@ test('a schedule is run, paused, resumed and ended, and the audit has who did it
       ['ann', 'schedule.resume'],
     ].map(([author, action]) => ({ author, action, schedule: 'report.nightly' })),
   )
+})
+
+test('one that was made at run time tells what it hands over and whether that was done, and is removed with its history', async () => {
+  const worker = await on.started()
+  await made()
+  await on.client.query(
+    `insert into regrow.schedules (name, job, lane, cron, tz, missed, overlap, jitter_ms, input, declared, from_at, created_at, seen_at)
+     values ('digest.ada', 'mail.send', 'regrow.slots', 'every 2 weeks from 2026-01-05T09:00:00', 'Europe/Berlin', 'once', 'skip', 0,
+       '{"to": "ada"}', false, now(), now(), now())`,
+  )
+  await lines('run', 'digest.ada')
+  await worker.says('mailed ada')
+  await on.until(`select count(*) = 0 from regrow.intents`)
+  expect((await lines('list'))[1]).toMatch(
+    /^digest\.ada +every 2 weeks from 2026-01-05 09:00 in Europe\/Berlin +waiting .* done$/,
+  )
+  const shown = (await lines('show', 'digest.ada', '--store', on.url)).join('\n')
+  expect(shown).toMatch(/^input {5}\{"to":"ada"\}$/m)
+  expect(shown).toMatch(
+    /^handed {4}mail\.send [0-9a-f-]{36}: done, by the slot of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m,
+  )
+  expect(await on.project.json(['schedules', 'show', 'digest.ada'])).toMatchObject({
+    calendar: { every: { weeks: 2 }, anchor: '2026-01-05T09:00:00' },
+    handed: { job: 'mail.send', state: 'done' },
+  })
+  expect(await run('remove', 'digest.ada')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Add --yes if that is meant'),
+  })
+  expect(await lines('remove', 'digest.ada', '--yes')).toEqual(['digest.ada is removed, with its history.'])
+  expect((await lines('list')).join('\n')).not.toContain('digest.ada')
+  expect(await run('remove', 'report.nightly', '--yes')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('regrow schedules end report.nightly'),
+  })
 })
 
 test('where no live worker has it, a run waits, and the lists say why', async () => {

@@ -1,7 +1,7 @@
 // A PGlite directory: one process at a time, and what it holds is there again after a crash.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const holder = fileURLToPath(new URL('../processes/directory-holder.ts', import.meta.url))
 
-test('a directory that is open in another process is refused; when that was killed, it is taken over', async () => {
+test('a directory that is open in another process is refused; when that was killed, it is taken over, and closed to other users', async () => {
   const directory = join(folder, 'data')
   const other = fork(holder, [directory], { execArgv: ['--import', 'jiti/register'] })
   await once(other, 'message')
@@ -36,6 +36,9 @@ test('a directory that is open in another process is refused; when that was kill
   expect(existsSync(`${directory}.lock`)).toBe(true)
   expect(await app.migrate()).toEqual({ from: expect.any(Number), to: expect.any(Number) })
 
+  const mode = () => statSync(directory).mode & 0o777
+  expect(mode()).toBe(0o700)
+
   // Opened a second time in the same process it would be destroyed just as well.
   await expect(regrow({ store: pglite(directory) }).migrate()).rejects.toMatchObject({ code: 'store_in_use' })
 
@@ -43,6 +46,8 @@ test('a directory that is open in another process is refused; when that was kill
   await app.close()
   expect(existsSync(`${directory}.lock`)).toBe(false)
 
+  // As an earlier version left it.
+  chmodSync(directory, 0o755)
   const again = regrow({ store: pglite(directory) })
   const ear = new Ear(again)
   const sent: string[] = []
@@ -50,6 +55,7 @@ test('a directory that is open in another process is refused; when that was kill
   const worker = again.work()
   await ear.hears('job.settled', { state: 'done' })
   expect(sent).toEqual(['ada'])
+  expect(mode()).toBe(0o700)
   await worker.stop()
   await again.close()
 })

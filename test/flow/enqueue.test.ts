@@ -193,13 +193,13 @@ describe('inputs', () => {
     expect(await intents()).toMatchObject([{ id, input: 'first' }])
   })
 
-  test('a unique key merges into the intent that has it, waiting or running, and is free when that is done', async () => {
+  test('unique until its success: merged into the intent that has it, waiting or running, and free when that is done', async () => {
     const { app, ear } = world.app()
     let letGo = () => {}
     const held = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    const job = app.job('mail.send', { input: z.string(), run: () => held })
+    const job = app.job('mail.send', { input: z.string(), uniqueUntil: 'success', run: () => held })
     const first = await job.enqueue('one', { unique: 'ada' })
     const waiting = await job.enqueue('two', { unique: 'ada' })
     expect(waiting).toMatchObject({ added: 0, merged: 1, keys: first.keys })

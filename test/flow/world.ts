@@ -105,6 +105,8 @@ export async function reset(db: PGlite, ...tables: string[]): Promise<void> {
 export class World {
   readonly clock = new VirtualClock()
   readonly db: PGlite
+  /** What the environment says; outside production the start of a worker makes all its sweeps due. */
+  production = true
   readonly #ears: Ear[] = []
   #seed = 1
   /** When the last worker was ready and had made its first rounds: the zero of what ears tell. */
@@ -135,7 +137,7 @@ export class World {
         log: false,
         ...options,
       },
-      { clock: this.clock, random: seededRandom(this.#seed++) },
+      { clock: this.clock, random: seededRandom(this.#seed++), isProduction: () => this.production },
     )
     const ear = new Ear(app, () => this.clock.now() - this.#zero)
     this.#ears.push(ear)

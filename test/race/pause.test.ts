@@ -239,7 +239,7 @@ test.each(['pause', 'resume'] as const)(
       await stores.blocked(rows[0].pid)
       return { acting }
     }
-    const ending = await begun(one, (on) => on.sweeps.end('w1', turn, end))
+    const ending = await begun(one, (on) => on.sweeps.end('w1', [{ turn, end }]))
     const other = await begun(two, (on) =>
       verb === 'pause' ? on.pauses.pause('a', 'another', 'bob', null) : on.pauses.resume('a', 'bob'),
     )

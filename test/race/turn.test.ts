@@ -43,12 +43,12 @@ test('a turn is not won by who looked before it was taken, nor before it was tak
     },
   )
   expect(late.turns).toEqual([])
-  await one.sweeps.end('new', turn as Turn, { ...end, nextMs: 0 })
+  await one.sweeps.end('new', [{ turn: turn as Turn, end: { ...end, nextMs: 0 } }])
   const later = await stores.held(
     (gated) => gated.sweeps.turn('w1', ['a'], 5),
     async () => {
       const [next] = (await one.sweeps.turn('w2', ['a'], 5)).turns as [Turn]
-      await one.sweeps.end('w2', next, { ...end, nextMs: 60_000 })
+      await one.sweeps.end('w2', [{ turn: next, end: { ...end, nextMs: 60_000 } }])
     },
   )
   expect(later.turns).toEqual([])
@@ -61,7 +61,7 @@ test('a sweep that is made due while its pass is ended is either seen by the end
     await one.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
     const [turn] = (await one.sweeps.turn('w0', ['a'], 5)).turns as [Turn]
     await Promise.all([
-      one.sweeps.end('w0', turn, { ...end, cursor: 'k', nextMs: 3_600_000 }),
+      one.sweeps.end('w0', [{ turn, end: { ...end, cursor: 'k', nextMs: 3_600_000 } }]),
       two.sweeps.makeDue(['a'], { anew: round % 2 === 0 }),
     ])
     expect((await two.sweeps.turn('w1', ['a'], 5)).turns).toMatchObject([{ job: 'a' }])

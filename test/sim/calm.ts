@@ -6,6 +6,7 @@ import { examineRecurring } from './examinations-recurring.ts'
 import type { Member } from './fleet.ts'
 import { beginningMs } from './sim-process.ts'
 import type { Storm } from './storm.ts'
+import { checkDeclared } from './upsets.ts'
 import type { Standing } from './user.ts'
 import type { SimWorld } from './world.ts'
 
@@ -80,10 +81,11 @@ export class Calm {
   /** Rows, effects and quarantine as they are now, of jobs that somebody has a handler of. */
   ending(): string {
     const { db, user, oracle } = this.#world
-    const lines = [...user.standing].flatMap(([id, { generation, removed }]) => {
+    const lines = [...user.standing].flatMap(([id, { generation, removed, unique }]) => {
       const [job, key] = id.split('\u0000') as [string, string]
       const part = partOf.get(job) as Part
-      if (removed || !this.jobs.includes(job)) return []
+      // Which inputs of one text are merged depends on when each of them starts.
+      if (removed || unique || !this.jobs.includes(job)) return []
       const state = part.input ? (db.intents.has(key) ? 'waits' : 'done') : db.rows(part.table).get(key)?.state
       const effects = part.transacts ? Math.min(1, oracle.effects(job, key, generation)) : '-'
       const quarantined = db.ledger.get(id)?.state === 'quarantined' ? ' quarantined' : ''
@@ -127,10 +129,12 @@ export class Calm {
     return left
   }
 
-  #isFinished(job: string, key: string, id: string, { deed, generation }: Standing): boolean {
+  #isFinished(job: string, key: string, id: string, { deed, generation, merged }: Standing): boolean {
     const { db, oracle } = this.#world
     const part = partOf.get(job) as Part
     const kept = db.ledger.get(id)
+    // Unless a call whose answer was lost has recorded it.
+    if (merged && !kept && !db.intents.has(key)) return true
     if (deed === 'far') return kept?.state === 'retrying' && kept.failures === 0 && (kept.retryAt ?? 0) > farMs
     if (!finishing.includes(deed)) return kept?.state === 'quarantined'
     // A row that only remembers a crash is for the audit: its claim came late, for one that was dead already.
@@ -180,7 +184,7 @@ export class Calm {
       oracle.check('L1', pushedMs < before.atMs, () => `hints of ${job} are pushed though all is done`)
     }
     for (const job of this.jobs) {
-      const ageMs = beginningMs + kernel.now() - (db.sweeps.get(job)?.lastAttemptAt ?? 0)
+      const ageMs = this.#world.nowMs() - (db.sweeps.get(job)?.lastAttemptAt ?? 0)
       const lateMs = plan.weather.slow > 0 ? turnMs : 0
       oracle.check(
         'L2',
@@ -189,14 +193,16 @@ export class Calm {
       )
     }
     this.#world.hostile.check(this.jobs)
+    checkDeclared(this.#world, this.jobs)
+    this.#world.unique.check(this.jobs)
     const open = oracle.openClaims(this.jobs)
     oracle.check('S5', open.length === 0, () => `runs whose end was never recorded: ${open.slice(0, 5).join(', ')}`)
   }
 
   /** L5: claims of the dead are free. */
   #checkClaims(): void {
-    const { db, oracle, kernel, plan } = this.#world
-    const nowMs = beginningMs + kernel.now()
+    const { db, oracle, plan } = this.#world
+    const nowMs = this.#world.nowMs()
     for (const { holder, job, key } of db.ledger.values()) {
       if (holder === null || !this.jobs.includes(job)) continue
       const beatMs = nowMs - (db.workers.get(holder)?.beatAt ?? 0)

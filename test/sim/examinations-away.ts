@@ -1,7 +1,7 @@
 // What goes on while a server is away, or does not answer one call, and that it is noticed when it is back.
 import { bill, ship } from './cast.ts'
 import { ableTo, type Examination, isDone, rested, within, write } from './examination.ts'
-import { beginningMs, type SimProcess } from './sim-process.ts'
+import type { SimProcess } from './sim-process.ts'
 
 /** L2: while the queue is down each process sweeps for itself; when it is back, all of them use it again. */
 const queueDown: Examination = async (world) => {
@@ -26,11 +26,11 @@ const queueDown: Examination = async (world) => {
 
 /** S16: a beat that gets no answer costs nobody the lease. */
 const beatUnanswered: Examination = async (world) => {
-  const { oracle, network, kernel, draw, fleet, plan, db } = world
+  const { oracle, network, draw, fleet, plan, db } = world
   const member = fleet.working().length > 0 ? draw.of(fleet.working()) : undefined
   // With a short lease the watchdog's look, each second, comes too late to keep it.
   if (!member || plan.leaseMs < 6_000) return
-  const ageMs = (id: string) => beginningMs + kernel.now() - (db.workers.get(id)?.beatAt ?? 0)
+  const ageMs = (id: string) => world.nowMs() - (db.workers.get(id)?.beatAt ?? 0)
   const living = [...db.workers.keys()].filter((id) => ageMs(id) < plan.leaseMs / 2)
   let muted = false
   network.mute = (from, name) => {
@@ -110,7 +110,7 @@ const lostTwice: Examination = async (world) => {
   await rested(world)
   const keys = Array.from({ length: crowd }, (_, i) => JSON.stringify(['9', `z${i}`]))
   const rows = db.begin()
-  const runAtMs = beginningMs + kernel.now() + 1.2 * plan.sweepMs
+  const runAtMs = world.nowMs() + 1.2 * plan.sweepMs
   for (const key of keys) await rows.put(bill.table, key, { state: 'pending', generation: 1, runAtMs })
   await rows.commit()
   const since = kernel.now()

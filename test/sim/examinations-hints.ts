@@ -1,11 +1,10 @@
 // What becomes of hints that start nothing when they are popped: they come in time, and not with the next sweep.
 import { ship } from './cast.ts'
 import { ableTo, type Examination, isDone, rested, within, write } from './examination.ts'
-import { beginningMs } from './sim-process.ts'
 
 /** L3: a key that is enqueued while it waits for its next attempt has that in time. */
 const backedOff: Examination = async (world) => {
-  const { oracle, fleet, db, kernel, server } = world
+  const { oracle, fleet, db, server } = world
   if (!server || !ableTo(world, ship)) return
   await rested(world)
   const key = write(world, ship, 'fails twice', 'after')
@@ -13,7 +12,7 @@ const backedOff: Examination = async (world) => {
   const failed = await within(world, 6_000, () => row()?.failures === 1 && row()?.holder === null)
   oracle.check('L3', failed, () => 'a row that was enqueued has not run after 6 s')
   if (!failed) return
-  const waitMs = (row()?.retryAt ?? 0) - beginningMs - kernel.now()
+  const waitMs = (row()?.retryAt ?? 0) - world.nowMs()
   void fleet
     .working()[0]
     ?.declared.get(ship.name)

@@ -5,7 +5,6 @@ import { render, ship } from './cast.ts'
 import { ableTo, type Examination, isDone, passMs, rested, within, write } from './examination.ts'
 import { awayExaminations } from './examinations-away.ts'
 import { hintExaminations } from './examinations-hints.ts'
-import { beginningMs } from './sim-process.ts'
 
 /** L3: a row that nobody enqueued is found by the next pass. */
 const unhinted: Examination = async (world) => {
@@ -105,7 +104,7 @@ const stopped: Examination = async (world) => {
 
 /** L6: of many rows each gets its turn, however small the queue; L2: sweeps are made while all slots are busy. */
 const many: Examination = async (world) => {
-  const { oracle, plan, db, kernel, fleet, tally } = world
+  const { oracle, plan, db, fleet, tally } = world
   const able = fleet.working().filter(({ jobs }) => jobs.includes(ship.name))
   if (able.length === 0) return
   const count = 6
@@ -117,7 +116,7 @@ const many: Examination = async (world) => {
   const busy = () => able.every(({ process }) => (oracle.running.get(process)?.size ?? 0) >= plan.concurrency)
   const all = await within(world, boundMs, () => {
     if (busy()) {
-      oldest = Math.max(oldest, beginningMs + kernel.now() - (db.sweeps.get(ship.name)?.lastAttemptAt ?? 0))
+      oldest = Math.max(oldest, world.nowMs() - (db.sweeps.get(ship.name)?.lastAttemptAt ?? 0))
       tally.fault('all slots busy')
     }
     return keys.every((key) => isDone(world, ship, key))

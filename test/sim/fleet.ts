@@ -26,7 +26,7 @@ import { type StoreWays, wiredStore } from './wired-store.ts'
 
 /** A job as the application holds it. */
 interface Declared {
-  enqueue(item: unknown, options?: object): Promise<unknown>
+  enqueue(item: unknown, options?: object): Promise<{ readonly keys: readonly string[] }>
   handle(run: Handler['run']): Handler
   handleMany(run: Handler['run'], options: { batch: number }): Handler
 }
@@ -96,7 +96,8 @@ export class Fleet {
         lease: plan.leaseMs,
         log: false,
       },
-      { clock: process.clock, random: process.random },
+      // What a restart sweeps by itself would hide what nobody else brings back.
+      { clock: process.clock, random: process.random, isProduction: () => true },
     )
     app.on('*', (detail, event) => this.#around.told(process, event, detail as never))
     const declared = new Map(cast.map((part) => [part.name, this.#declare(app, part)]))

@@ -13,6 +13,7 @@ import { type Action, scriptOf } from './script.ts'
 import { seededRandom } from './seeded-random.ts'
 import { Storm } from './storm.ts'
 import type { Counts } from './tally.ts'
+import { isOfTheClock, undated, upsetsOf } from './upsets.ts'
 import { kernelOf, SimWorld } from './world.ts'
 
 export interface HistoryOptions {
@@ -42,9 +43,11 @@ export async function history(seed: number, options: HistoryOptions = {}): Promi
   const { keep = 0, faultless = false, pglite } = options
   const drawn: Plan = planOf(seed, seededRandom(seed))
   const recurring = recurringOf(seed, drawn.stormMs)
-  const blows = [...drawn.blows, ...hostileOf(seed, drawn.stormMs)]
+  const upsets = pglite ? [] : upsetsOf(seed, drawn.stormMs, recurring !== null)
+  const blows = [...drawn.blows, ...hostileOf(seed, drawn.stormMs), ...upsets]
   const plan: Plan = { ...drawn, blows, recurring, ...(faultless ? { blows: [], weather: noFaults } : {}) }
-  const script = scriptOf(seededRandom(seed * 7 + 3), plan.stormMs)
+  const dated = scriptOf(seededRandom(seed * 7 + 3), plan.stormMs)
+  const script = upsets.some(({ kind }) => isOfTheClock(kind)) ? dated.map(undated) : dated
   if (!pglite) return play(new SimWorld(plan, keep), script)
   const kernel = kernelOf(plan)
   return play(new SimWorld(plan, keep, kernel, await PgliteTruth.begin(pglite, kernel)), script.map(inOneConnection))

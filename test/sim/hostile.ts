@@ -1,6 +1,8 @@
 // What is hostile and no outage: rows whose key cannot be a key or whose run_at is infinite, a queue that refuses a push for one of its
-// hints, and a pending query that a row breaks for a while. Drawn apart from the plan, so that a seed plays the same with and without them.
+// hints, a pending query that a row breaks for a while, and a forged mark in the queue. Drawn apart from the plan, so that a seed plays the
+// same with and without them.
 import { RegrowError } from '../../src/base/errors.ts'
+import type { Mark } from '../../src/base/mark.ts'
 import { isKeyLength } from '../../src/job/key.ts'
 import type { Hint } from '../../src/queue/hint.ts'
 import { badHint } from '../../src/queue/queue.ts'
@@ -11,7 +13,7 @@ import type { AppTx } from './store/app-tx.ts'
 import { sqlError } from './store/sql-error.ts'
 import type { SimWorld } from './world.ts'
 
-export type HostileKind = 'hostile row' | 'hint refused' | 'page broken' | 'infinite run_at'
+export type HostileKind = 'hostile row' | 'hint refused' | 'page broken' | 'infinite run_at' | 'mark forged'
 
 const kinds: readonly HostileKind[] = ['hostile row', 'hint refused', 'page broken', 'infinite run_at']
 const againMs = 300
@@ -20,16 +22,27 @@ const indexBytes = 2_704
 
 export function hostileOf(seed: number, stormMs: number): Blow[] {
   const draw = new Draw(seededRandom(seed * 11 + 5))
-  return kinds
-    .filter(() => draw.chance(0.3))
-    .flatMap((kind) =>
-      Array.from({ length: draw.whole(1, 3) }, () => ({
-        kind,
-        atMs: draw.between(0, stormMs),
-        ms: draw.between(500, 10_000),
-      })),
-    )
+  const forging = new Draw(seededRandom(seed * 13 + 7))
+  const some = (by: Draw, kind: HostileKind): Blow[] =>
+    Array.from({ length: by.whole(1, 3) }, () => ({
+      kind,
+      atMs: by.between(0, stormMs),
+      ms: by.between(500, 10_000),
+    }))
+  return [
+    ...kinds.filter(() => draw.chance(0.3)).flatMap((kind) => some(draw, kind)),
+    ...(forging.chance(0.2) ? some(forging, 'mark forged') : []),
+  ]
 }
+
+/** Marks that somebody writes who is not regrow; `there`: the one that is in the queue. */
+const forgeries = (there: Mark): readonly Mark[] => [
+  { epoch: Number.MAX_SAFE_INTEGER, sequence: 0 },
+  { epoch: 2 ** 53, sequence: 1 },
+  { epoch: there.epoch + 1, sequence: 0 },
+  { epoch: there.epoch, sequence: Number.MAX_SAFE_INTEGER - 1 },
+  { epoch: -1, sequence: Number.NaN },
+]
 
 /** Keys between those of good rows: some that only a worker would refuse, and some that no index holds. */
 const hostileKeys = [
@@ -65,6 +78,7 @@ export class Hostile {
       })
       return
     }
+    if (kind === 'mark forged') return this.#forge(pick)
     if (kind === 'infinite run_at') return pick % 3 === 0 ? this.#writeNever() : this.#makeDue()
     tally.fault('pending query broken by a row')
     this.#broken = pick % 2 === 0 ? ship.name : render.name
@@ -102,6 +116,14 @@ export class Hostile {
     oracle.check('L6', Number(counted) === this.rows.size, () => `${counted} of ${this.rows.size} hostile rows counted`)
     const hinted = server?.queue.all().find(({ job, key }) => job === ship.name && !isKeyLength(key))
     oracle.check('L6', hinted === undefined, () => `a hostile row is hinted: ${hinted?.key.slice(0, 20)}`)
+  }
+
+  #forge(pick: number): void {
+    const { server, tally } = this.#world
+    if (!server) return
+    const all = forgeries(server.queue.snapshot().mark ?? { epoch: 1, sequence: 0 })
+    server.queue.writeMark(all[pick % all.length] as Mark)
+    tally.fault('mark of the queue forged')
   }
 
   async #write(key: string): Promise<void> {

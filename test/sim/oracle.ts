@@ -4,7 +4,7 @@ import { backoffMs, type RetryPolicy } from '../../src/job/outcome.ts'
 import type { Claim, TakeAnswer } from '../../src/store/ledger.ts'
 import { type Deed, type Part, partOf } from './cast.ts'
 import { recurringPartOf } from './recurring.ts'
-import { beginningMs, type SimProcess } from './sim-process.ts'
+import type { SimProcess } from './sim-process.ts'
 import type { Change } from './store/engine.ts'
 import type { LedgerRow, MarkRow, SweepRow } from './store/schema.ts'
 import type { InvariantName, Tally } from './tally.ts'
@@ -42,6 +42,8 @@ export const policy: RetryPolicy = { attemptsMax: 5, backoff: 'exponential', bac
 
 export interface OracleSurroundings {
   readonly now: () => number
+  /** The store's clock, in epoch ms. */
+  readonly storeMs: () => number
   readonly tally: Tally
   readonly trace: Trace
   /** Whether a key is pending now, and its job paused; undefined: this store cannot be asked. */
@@ -51,6 +53,9 @@ export interface OracleSurroundings {
   /** Looks at a start when it has begun; see starts.ts. */
   readonly began: (process: SimProcess, part: Part, key: string, claim: Grant | undefined) => void
 }
+
+/** By more a time is told to be of a clock that was ahead, and how long a turn lasts. */
+const [slackMs, turnMs] = [10_000, 30_000]
 
 const id = (job: string, key: string) => `${job}\u0000${key}`
 
@@ -224,7 +229,7 @@ export class Oracle implements StoreEar {
 
   #ledger(before: LedgerRow | undefined, after: LedgerRow | undefined, statement: string): void {
     const { job, key } = (after ?? before) as LedgerRow
-    const nowMs = beginningMs + this.#around.now()
+    const nowMs = this.#around.storeMs()
     const story = this.story(job, key)
     const held = before?.holder ?? null
     const holds = after?.holder ?? null
@@ -245,7 +250,9 @@ export class Oracle implements StoreEar {
     if (statement === 'restart') return
     if (holds !== null && held === null && before?.retryAt) {
       const early = () => `${job} ${key} is taken ${(before.retryAt as number) - nowMs} ms before its back-off is over`
-      this.check('S7', nowMs >= before.retryAt - 1, early)
+      // What a clock wrote that is set back since has waited.
+      const ahead = before.updatedAt > nowMs + slackMs
+      this.check('S7', ahead || nowMs >= before.retryAt - 1, early)
     }
     if (!after || statement === 'inspector.release' || statement === 'ledger.clear') {
       // Done, new work, or made new by a person.
@@ -304,11 +311,15 @@ export class Oracle implements StoreEar {
 
   #sweep(before: SweepRow | undefined, after: SweepRow | undefined, statement: string): void {
     if (!after?.holder || after.holder === before?.holder || statement === 'restart') return
-    const nowMs = beginningMs + this.#around.now()
-    const free = !before?.holder || (before.until ?? 0) <= nowMs
+    const nowMs = this.#around.storeMs()
+    const until = before?.until ?? 0
+    // A turn that reaches further ahead than it may is of a clock that is set back since. A new declaration takes the turn away, as
+    // a loss does: the pass under way is one of the old query.
+    const isOver = until <= nowMs || until > nowMs + turnMs + slackMs
+    const free = !before?.holder || isOver || statement === 'sweeps.declare'
     this.check(
       'S10',
-      (free || after.holder === before?.holder) && after.term > (before?.term ?? 0),
+      free && after.term > (before?.term ?? 0),
       () => `two have the turn of ${after.job}: ${JSON.stringify(before)}`,
     )
   }
@@ -339,6 +350,13 @@ export class Oracle implements StoreEar {
       if (this.#tampered.has(id(job, key))) this.#around.tally.check('S1')
       this.check('S15', this.#around.jobsOf(process).includes(job), () => `${process.name} pops a hint of ${job}`)
     }
+  }
+
+  /** Keys of a job whose handler has started under the claim that the ledger holds. */
+  runningClaims(job: string): string[] {
+    return [...this.#claims.values()].flatMap((key) =>
+      key.startsWith(`${job}\u0000`) ? [key.slice(job.length + 1)] : [],
+    )
   }
 
   /** Claims of these jobs whose handler started and whose end was never recorded. */

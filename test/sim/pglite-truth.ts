@@ -53,7 +53,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'workers.free': ['workers', 'ledger', 'sweeps'],
   'workers.leave': ['workers', 'sweeps'],
   'sweeps.declare': ['sweeps'],
-  'sweeps.turn': ['sweeps'],
+  'sweeps.turn': ['sweeps', 'pauses'],
   'sweeps.advance': ['sweeps'],
   'sweeps.end': ['sweeps', 'pauses'],
   'sweeps.makeDue': ['sweeps'],
@@ -62,20 +62,24 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'marks.lose': ['marks', 'sweeps'],
   'audits.write': ['ledger'],
   'intents.record': ['intents'],
+  'intents.startUnique': ['intents'],
   'intents.yieldUnique': ['intents'],
   'pauses.pause': ['pauses', 'sweeps'],
   'pauses.resume': ['pauses', 'sweeps'],
   'pauses.end': ['pauses', 'sweeps'],
   'schedules.declare': ['schedules', 'slots'],
   'schedules.write': ['schedules', 'slots'],
+  'schedules.rewind': ['schedules', 'slots'],
   'schedules.tidy': ['schedules', 'slots'],
   'schedules.finish': ['slots'],
+  'schedules.hand': ['slots'],
   'timetable.pause': ['schedules'],
   'timetable.resume': ['schedules', 'slots'],
   'timetable.end': ['schedules', 'slots'],
+  'timetable.remove': ['schedules', 'slots', 'ledger'],
   'timetable.run': ['slots'],
   'inspector.release': ['ledger'],
-  'inspector.drop': ['ledger', 'intents'],
+  'inspector.drop': ['ledger', 'intents', 'slots'],
   transaction: ['ledger', 'intents', 'slots', ...appTables.map(({ table }) => table)],
 }
 
@@ -133,7 +137,7 @@ export class PgliteTruth implements Truth {
     const tables = [...ownTables, 'heals', 'audit'].map((table) => `regrow.${table}`)
     await db.exec(`
       truncate ${[...tables, ...appTables.map(({ table }) => table)].join(', ')} restart identity;
-      update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity', audit_at = '-infinity';
+      truncate regrow.pulse; insert into regrow.pulse default values;
       select set_config('sim.now', '${beginningMs}', false);`)
     const { store } = await pglite(db).open({ clock: immediate, leaseMs: 15_000 })
     return new PgliteTruth(db, kernel, store as unknown as Store<{ query: Query }>)

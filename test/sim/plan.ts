@@ -7,6 +7,7 @@ import type { HostileKind } from './hostile.ts'
 import type { Weather } from './network.ts'
 import type { RecurringPlan } from './recurring.ts'
 import type { Skew } from './sim-process.ts'
+import type { UpsetKind } from './upsets.ts'
 
 /** A fault at a moment. */
 export interface Blow {
@@ -26,6 +27,7 @@ export interface Blow {
     | 'store restart'
     | 'pause'
     | HostileKind
+    | UpsetKind
   /** How long it lasts, where it does. */
   readonly ms: number
 }
@@ -49,7 +51,7 @@ export interface Plan {
   readonly recurring?: RecurringPlan | null
 }
 
-type Kind = Exclude<Blow['kind'], HostileKind>
+type Kind = Exclude<Blow['kind'], HostileKind | UpsetKind>
 
 const kinds: readonly Kind[] = [
   'crash',

@@ -33,6 +33,8 @@ export interface RecordIntent {
   readonly inMs: number
   /** Recorded in a transaction that stays open so long; 0: by itself. */
   readonly heldMs: number
+  /** Merged into an intent of the same text that has not started. Left out or null: none. */
+  readonly unique?: string | null
 }
 
 export type Action = WriteRow | RemoveRow | RecordIntent
@@ -71,6 +73,8 @@ function intent(draw: Draw, random: Random, atMs: number): RecordIntent {
     deed: deedOf(draw, mail),
     inMs: draw.chance(0.2) ? draw.between(0, 8_000) : 0,
     heldMs: draw.chance(0.2) ? draw.between(0, 3_000) : 0,
+    // By the id, not drawn: the rest of a history stays as it is.
+    unique: '01234567'.includes(hex[0] as string) ? ('0123'.includes(hex[0] as string) ? 'u' : 'v') : null,
   }
 }
 

@@ -4,6 +4,7 @@ import { jobSets, partOf } from './cast.ts'
 import type { Member } from './fleet.ts'
 import type { HostileKind } from './hostile.ts'
 import type { Blow } from './plan.ts'
+import { upset } from './upsets.ts'
 import type { SimWorld } from './world.ts'
 
 /** How often the store's log is written to disk by itself: what is asynchronous is lost if it crashes before. */
@@ -68,6 +69,11 @@ export class Storm {
       'hostile row': () => hostile('hostile row'),
       'hint refused': () => hostile('hint refused'),
       'page broken': () => hostile('page broken'),
+      'table emptied': () => upset(this.#world, { ...blow, kind: 'table emptied' }),
+      'tables restored': () => upset(this.#world, { ...blow, kind: 'tables restored' }),
+      'clock set back': () => upset(this.#world, { ...blow, kind: 'clock set back' }),
+      'clock ahead': () => upset(this.#world, { ...blow, kind: 'clock ahead' }),
+      'mark forged': () => hostile('mark forged'),
       'infinite run_at': () => hostile('infinite run_at'),
     }
     acts[blow.kind]()

@@ -32,12 +32,18 @@ export const faultNames = [
   'row whose run_at is infinity',
   'row whose run_at is -infinity',
   'pending query broken by a row',
+  'table emptied',
+  'tables restored',
+  "store's clock set back",
+  "store's clock jumped ahead",
+  'mark of the queue forged',
   'job paused',
   'pause ran out',
   'enqueue never sent',
   'enqueue before the row was committed',
   'row committed late under a lower key',
   'row changed while its handler ran',
+  'input merged by its unique text',
   'schedule edited by a deploy',
   'schedule paused',
   'schedule ended and resumed',
@@ -77,6 +83,7 @@ export const invariantNames = [
   'L7',
   'L8',
   'L9',
+  'L10',
 ] as const
 export type InvariantName = (typeof invariantNames)[number]
 

@@ -1,6 +1,6 @@
 // The database of a simulated world, as the simulator sees it: the model, or real SQL in a PGlite.
 import type { Store } from '../../src/store/store.ts'
-import type { AppRow, AppTx, Change } from './store/database.ts'
+import type { AppRow, AppTx, Change, OwnTable } from './store/database.ts'
 import type { IntentRow, LedgerRow, PauseRow, ScheduleRow, SlotRow, SweepRow, WorkerRow } from './store/schema.ts'
 
 /** A transaction of the application's own. */
@@ -29,4 +29,8 @@ export interface Truth {
   /** What is committed, by schedule and instant with '\u0000' between. */
   readonly slots: ReadonlyMap<string, SlotRow>
   rows(table: string): ReadonlyMap<string, AppRow>
+  /** Somebody empties a table; missing: that is not for this store. */
+  empty?(name: OwnTable): void
+  /** Copies tables as they are; what it returns brings them back. */
+  copy?(names: readonly OwnTable[]): () => void
 }

@@ -22,6 +22,8 @@ export interface UserSurroundings {
   readonly fleet: () => Fleet
   readonly chance: Chance
   readonly begin: () => OwnTx
+  /** An intent `key` was said to do what was asked for at `atMs`. */
+  readonly accepted: (key: string, atMs: number) => void
   /** Rolls a transaction back, whatever state it is in. */
   readonly kill: (tx: OwnTx) => void
 }
@@ -32,6 +34,10 @@ export interface Standing {
   readonly generation: number
   readonly removed: boolean
   readonly dueMs: number
+  /** The unique text of an intent. */
+  readonly unique?: string | null
+  /** The intent was merged into another one. */
+  readonly merged?: boolean
 }
 
 const againMs = 300
@@ -154,19 +160,31 @@ export class User {
   }
 
   async #record(action: RecordIntent): Promise<void> {
-    const { kernel, trace } = this.#around
-    const { part, id, deed, inMs, heldMs } = action
-    this.#note(part.name, id, { deed, generation: 1, removed: false, dueMs: beginningMs + kernel.now() + inMs })
+    const { kernel, trace, tally } = this.#around
+    const { part, id, deed, inMs, heldMs, unique = null } = action
+    const standing = { deed, generation: 1, removed: false, dueMs: beginningMs + kernel.now() + inMs, unique }
+    const options = { id, in: inMs, ...(unique === null ? {} : { unique }) }
+    this.#note(part.name, id, standing)
+    const firstMs = kernel.now()
     const job = this.#web.declared.get(part.name) as NonNullable<ReturnType<Member['declared']['get']>>
     for (;;) {
       const sentAt = kernel.now()
+      let askedMs = sentAt
+      let keys: readonly string[] = []
       try {
         if (heldMs > 0)
           await this.#web.app.transaction(async (tx) => {
-            await job.enqueue({ deed }, { id, in: inMs, tx })
+            keys = (await job.enqueue({ deed }, { ...options, tx })).keys
             await kernel.passed(heldMs)
+            askedMs = kernel.now()
           })
-        else await job.enqueue({ deed }, { id, in: inMs })
+        else keys = (await job.enqueue({ deed }, options)).keys
+        // A call whose answer was lost may have been accepted before.
+        if (unique !== null) this.#around.accepted(keys[0] as string, keys[0] === id ? firstMs : askedMs)
+        if (keys[0] !== id) {
+          tally.fault('input merged by its unique text')
+          this.#note(part.name, id, { ...standing, merged: true })
+        }
         trace.tell('user', 'recorded', () => told(action))
         return
       } catch {

@@ -2,7 +2,7 @@
 import type { Random } from '../../src/base/random.ts'
 import type { EventMap } from '../../src/job/event-map.ts'
 import { type Slot, slotCodec } from '../../src/job/schedule.ts'
-import { type Deed, modelQueries, type Part, partOf } from './cast.ts'
+import { type Deed, mail, modelQueries, type Part, partOf } from './cast.ts'
 import { Fleet, handledIn } from './fleet.ts'
 import type { Stage } from './handlers.ts'
 import { Hostile } from './hostile.ts'
@@ -22,6 +22,7 @@ import { Tally } from './tally.ts'
 import { TimetableWatch } from './timetable-watch.ts'
 import { Trace } from './trace.ts'
 import type { Truth } from './truth.ts'
+import { UniqueWatch } from './unique-watch.ts'
 import { User } from './user.ts'
 import type { QueueServer } from './wired-queue.ts'
 import type { StoreEar } from './wired-store.ts'
@@ -45,6 +46,9 @@ export class SimWorld {
   readonly hostile = new Hostile(this)
   readonly oracle: Oracle
   readonly timetable: TimetableWatch
+  /** How far the store's clock is ahead of the world's; negative: it was set back. */
+  aheadMs = 0
+  readonly unique: UniqueWatch
   /** Set when the storm is over: handlers of slots are all well then. */
   calm = false
   readonly fleet: Fleet
@@ -66,12 +70,12 @@ export class SimWorld {
     this.trace = new Trace(kernel.now, keep)
     this.network = new Network(kernel, random(2), tally, this.trace)
     this.draw = new Draw(random(3))
-    this.db =
-      truth ?? Object.assign(new SimDatabase(() => beginningMs + kernel.now(), modelQueries), { oneConnection: false })
+    this.db = truth ?? Object.assign(new SimDatabase(() => this.nowMs(), modelQueries), { oneConnection: false })
     this.server = plan.sharedQueue ? this.#server() : undefined
     const deedOf = (job: string, key: string) => this.#deedOf(job, key)
     this.oracle = new Oracle({
       now: kernel.now,
+      storeMs: () => this.nowMs(),
       tally,
       trace: this.trace,
       truth: (job, key) => this.#truth(job, key),
@@ -80,6 +84,7 @@ export class SimWorld {
       began: (process, part, key, claim) => {
         lookAtStart(starts, process, part, key, claim)
         this.timetable.started(process, part, key)
+        this.unique.started(part.name, key)
       },
     })
     const starts: StartsSurroundings = {
@@ -95,6 +100,11 @@ export class SimWorld {
       db: this.db,
       nowMs: () => this.nowMs(),
       crashed: starts.crashed,
+    })
+    this.unique = new UniqueWatch({
+      now: kernel.now,
+      oracle: () => this.oracle,
+      textOf: (key) => this.user.standing.get(`${mail.name}\u0000${key}`)?.unique ?? null,
     })
     const outcomes = new Outcomes(this.oracle)
     const losses = new Losses(this.oracle, plan.sharedQueue)
@@ -133,13 +143,14 @@ export class SimWorld {
       fleet: () => this.fleet,
       chance: random(4),
       begin: () => this.db.begin(),
+      accepted: (key, atMs) => this.unique.accepted(key, atMs),
       kill: (tx) => this.db.kill(tx),
     })
   }
 
   /** The store's clock, in epoch ms. */
   nowMs(): number {
-    return beginningMs + this.kernel.now()
+    return beginningMs + this.kernel.now() + this.aheadMs
   }
 
   #ear(outcomes: Outcomes): StoreEar {
@@ -210,7 +221,7 @@ export class SimWorld {
   }
 
   #truth(job: string, key: string): { pending: boolean; paused: boolean } {
-    const nowMs = beginningMs + this.kernel.now()
+    const nowMs = this.nowMs()
     const recurs = recurringPartOf(job)
     if (job === ownLane || (recurs && recurs !== report))
       return { paused: false, pending: this.timetable.isPending(job, key) }

@@ -7,7 +7,7 @@ import type { Row, SqlDatabase, SqlExecutor } from '../../store/executor.ts'
 import { oneConnection } from '../../store/one-connection.ts'
 import { sqlStore } from '../../store/sql/store.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
-import { lockDirectory } from './lock.ts'
+import { keepPrivate, lockDirectory } from './lock.ts'
 
 interface PgliteExecutor {
   query(text: string, params?: unknown[]): Promise<{ rows: unknown[]; fields: { name: string; dataTypeID: number }[] }>
@@ -57,6 +57,7 @@ export function pglite(given?: string | PgliteLike, ...more: unknown[]): StoreDr
       const own = given === undefined || typeof given === 'string'
       const unlock = typeof given === 'string' ? lockDirectory(given) : () => {}
       try {
+        if (typeof given === 'string') keepPrivate(given)
         const db = own ? await start(given) : given
         await db.waitReady
         const close = async () => {

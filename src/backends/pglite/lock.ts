@@ -1,5 +1,5 @@
 // PGlite does not refuse a second opener, and two of them destroy a directory. A lock file beside it does.
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { RegrowError } from '../../base/errors.ts'
 
@@ -8,7 +8,7 @@ const held = new Set<string>()
 
 /** Takes the lock or throws; returns what gives it back. A lock whose process is dead is taken over. */
 export function lockDirectory(directory: string): () => void {
-  const path = `${resolve(directory.replace(/^file:\/\//, ''))}.lock`
+  const path = `${pathOf(directory)}.lock`
   mkdirSync(dirname(path), { recursive: true })
   for (let attempt = 0; attempt < 3; attempt++) {
     if (created(path)) {
@@ -34,6 +34,22 @@ export function lockDirectory(directory: string): () => void {
     'Another process takes it at the same moment; try again.',
   )
 }
+
+/**
+ * Makes the directory, if it is missing, and closes it to other users of the machine, as Postgres demands of its own. One that belongs
+ * to another user stays as it is.
+ */
+export function keepPrivate(directory: string): void {
+  const path = pathOf(directory)
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  try {
+    chmodSync(path, 0o700)
+  } catch (error) {
+    if (codeOf(error) !== 'EPERM') throw error
+  }
+}
+
+const pathOf = (directory: string) => resolve(directory.replace(/^file:\/\//, ''))
 
 /** A link makes the file with its text in one step: nobody reads a lock without its owner. Where there are no links, nearly so. */
 function created(path: string): boolean {

@@ -1,20 +1,27 @@
 // The connections behind a store on Postgres: pools of our own for a url, or what the user gave.
 // Handlers' transactions and regrow's own statements never compete for the last connection: beat and settle always get one.
+
+import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { Lanes } from '../../base/lanes.ts'
 import { limited } from '../../base/limited.ts'
-import type { ConnectionFacts, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
+import type { SqlQuery } from '../../job/pending.ts'
+import type { ConnectionFacts, InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../../store/executor.ts'
 import { oneConnection, oneTransaction } from '../../store/one-connection.ts'
 import type { StoreSurroundings } from '../driver.ts'
 import { checkedAddress } from './address.ts'
+import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
-import { type Connections, ConnectionWatch } from './connection-watch.ts'
+import { ConnectionWatch } from './connection-watch.ts'
 import { clientsBeside, type LoneClient, listener } from './listener.ts'
 import { ownStatement } from './own-statement.ts'
 import { type Prepared, prepared, walking } from './prepared.ts'
 import type { Listen } from './queue/bell.ts'
+import { Scarcity, SparingPool, sparingListen } from './scarcity.ts'
 import { isDirect } from './server-process.ts'
 import { together } from './together.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
+import { clientWithUrl } from './url-client.ts'
 
 export interface OpenDatabase extends SqlDatabase<PgClient> {
   /** For the queue in this database: one that hangs keeps nothing else waiting. */
@@ -40,13 +47,18 @@ export async function openDatabase(
       'Pass an address, postgres(url), or new pg.Pool({ … }).',
     )
   }
-  const url = checkedAddress(typeof given === 'function' ? await given() : given)
+  const url = typeof given === 'function' ? given : checkedAddress(given)
   const pg = await import('pg').catch((cause: unknown) => {
     throw new RegrowError('missing_package', 'The package pg is not installed', 'npm install pg', cause)
   })
+  // A function is asked for every new connection, the one that listens among them.
+  const address =
+    typeof url === 'function'
+      ? { Client: clientWithUrl(pg.default.Client, url, clock) }
+      : { Client: pg.default.Client, connectionString: url }
   const pool = (connections: number, timeoutMs?: number, pipeline = false) =>
     new pg.default.Pool({
-      connectionString: url,
+      ...address,
       max: connections,
       // Several statements of one client may be on their way; nobody else has it meanwhile. Clients that are older send one at a time.
       ...(pipeline ? { pipeline } : {}),
@@ -62,24 +74,39 @@ export async function openDatabase(
     handlers: pool(max),
   }
   for (const each of Object.values(pools)) quieten(each)
-  const make = () => new pg.default.Client({ connectionString: url, ...reachable }) as unknown as LoneClient
+  const make = () => new address.Client({ ...address, ...reachable }) as unknown as LoneClient
   const watch = new ConnectionWatch({ clock, leaseMs, make })
-  const checks = prepared(watch.over(pools.checks))
+  // While the server has no connection left, one is kept for beats, settles and the queue, and each of the others only while it is used.
+  const scarcity = new Scarcity(clock)
+  const sparing = (each: PgPool, keep = 0) => new SparingPool(each, scarcity, { keep, through: watch.over(each) })
+  const own = prepared(sparing(pools.own, 1), walking)
+  const queue = prepared(sparing(pools.queue))
+  const checks = prepared(sparing(pools.checks), undefined, { clock, own })
+  const handlers = sparing(pools.handlers)
   return {
-    ...statements(prepared(watch.over(pools.own), walking), { checks, pages: watch.over(pools.pages) }, theirsMax),
-    queue: prepared(watch.over(pools.queue)),
-    listen: listener(clock, make),
-    ...bounded(watch.over(pools.handlers), max, { named: true, watch }),
+    ...statements(clock, own, { checks, pages: sparing(pools.pages) }, theirsMax),
+    queue: { query: (text, params) => (scarcity.scarce ? own : queue).query(text, params) },
+    listen: sparingListen(scarcity, listener(clock, make)),
+    ...bounded(handlers, max, { named: true, watch }),
+    reserve: () => handlers.reserve(),
     connections: connectionFacts('address', ownMost + max, pools.own),
     close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
   }
 }
 
+/** How many statements with the user's SQL are under way at a time; of checks also how many are kept for jobs whose checks are quick. */
+interface TheirsMost {
+  readonly checks: number
+  readonly kept: number
+  readonly quick: number
+  readonly pages: number
+}
+
 /**
- * Connections for the user's SQL. Few are open as long as answers come: only a page that hangs lets another one be opened
- * beside it, so that the next job's page does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
+ * Connections for the user's SQL. Few are open as long as answers come: only a page or check that hangs lets another one be opened
+ * beside it, so that the next job's does not wait for its time limit (sweep/turn.ts bounds how many passes there are).
  */
-const theirsMax = { checks: 4, pages: 16 }
+const theirsMax: TheirsMost = { checks: 12, kept: 4, quick: 4, pages: 16 }
 
 /** How connections of ours are made. Probes of the network find one that is gone while it waits, also behind a pooler. */
 const reachable = { keepAlive: true, keepAliveInitialDelayMillis: 10_000, connectionTimeoutMillis: 10_000 }
@@ -89,10 +116,10 @@ const ownMax = { own: 3, queue: 3 }
 /** All of these, and the one that listens. */
 const ownMost = ownMax.own + ownMax.queue + theirsMax.checks + theirsMax.pages + 1
 
-/** Of a pool that is not ours, pages get half and checks the other half. */
-const halves = (most: number) => {
+/** Of a pool that is not ours, pages get half and checks the other half; of that, checks that hang get half again. */
+const halves = (most: number): TheirsMost => {
   const half = Math.max(1, Math.floor(most / 2))
-  return { checks: half, pages: half }
+  return { checks: half, kept: Math.ceil(half / 2), quick: half, pages: half }
 }
 
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
@@ -106,17 +133,26 @@ function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
   const watch = new ConnectionWatch({ clock: limit.clock, leaseMs, make })
   const pool = watch.over(given)
   const queue: SqlExecutor = pool
-  if (size > 1)
+  if (size > 1) {
+    const keep = Number.POSITIVE_INFINITY
+    const handlers = new SparingPool(given, new Scarcity(limit.clock), { keep, through: pool })
     return {
-      ...statements(queue, { checks: queue, pages: pool }, halves(size - 1)),
+      ...statements(
+        limit.clock,
+        queue,
+        { checks: cancellableExecutor(pool, { clock: limit.clock, own: queue }), pages: pool },
+        halves(size - 1),
+      ),
       queue,
       listen: make && listener(limit.clock, make),
-      ...bounded(pool, size - 1, { watch }, given),
+      ...bounded(handlers, size - 1, { watch }, given),
+      reserve: () => handlers.reserve(),
       connections: connectionFacts('pool', size, pool),
       close,
     }
+  }
   const db = oneConnection(given, {
-    ...statements(queue, { checks: queue, pages: pool }, halves(1)),
+    ...statements(limit.clock, queue, { checks: queue, pages: pool }, halves(1)),
     transaction: timed(pool, limit, watch),
   })
   return { ...db, queue: db, listen: null, connections: connectionFacts('pool', size, pool), close }
@@ -130,7 +166,7 @@ function onClient(client: PgClient, limit: Limit): OpenDatabase {
   const timely = timed(alone, limit)
   const lone: SqlExecutor = { query: (text, params = []) => inTurn(() => ownStatement(client, text, params)) }
   const db: SqlDatabase<PgClient> = {
-    ...statements(lone, { checks: lone, pages: alone }, halves(1)),
+    ...statements(limit.clock, lone, { checks: lone, pages: alone }, halves(1)),
     queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args), { own: true })),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
@@ -155,7 +191,7 @@ const connectionFacts =
 
 /** At most `most` transactions at a time; the others wait in line. `of`: what several apps may have been given. */
 function bounded(
-  pool: Connections,
+  pool: Pick<PgPool, 'connect'>,
   most: number,
   terms: TransactionTerms = {},
   of: object = pool,
@@ -176,18 +212,33 @@ const timed =
   (fn, { unbounded = false, opened, own } = {}) =>
     transaction(pool, fn, unbounded ? { own } : { limit, watch, opened, own })
 
-/** Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. */
+/**
+ * Statements of regrow's own, and those that hold the user's SQL: a pending query that hangs stops its own job, not the rest. A take
+ * does not wait with the check of a job whose checks are slow: it goes ahead, and the check follows by itself.
+ */
 function statements(
+  clock: Clock,
   own: SqlExecutor,
-  theirs: { readonly checks: SqlExecutor | Prepared; readonly pages: Pick<PgPool, 'connect'> },
-  most: { readonly checks: number; readonly pages: number },
+  theirs: { readonly checks: CancellableExecutor | Prepared; readonly pages: Pick<PgPool, 'connect'> },
+  { checks: most, kept, quick, pages: pagesMost }: TheirsMost,
 ): Pick<SqlDatabase, 'query' | 'queryTheirs' | 'queryThenTheirs' | 'queryWithin'> {
-  const [checks, pages] = [limited(most.checks), limited(most.pages)]
+  const checks = new Lanes(clock, { what: 'The check', most, kept, quick })
+  const pages = limited(pagesMost)
   const both = 'queryThen' in theirs.checks ? theirs.checks : null
+  const ownAlone = async (queries: readonly SqlQuery[]): Promise<InARow> => {
+    const answers: { rows: Row[] }[] = []
+    for (const { text, values } of queries) answers.push(await own.query(text, values))
+    return { own: answers, theirs: null }
+  }
   return {
     query: (text, params) => own.query(text, params),
-    queryTheirs: (text, params) => checks(() => theirs.checks.query(text, params)),
-    ...(both && { queryThenTheirs: (...args) => checks(() => both.queryThen(...args)) }),
+    queryTheirs: (text, params, lane = '') => checks.run(lane, (signal) => theirs.checks.query(text, params, signal)),
+    ...(both && {
+      queryThenTheirs: (ours, their, lane) =>
+        checks.isSlow(lane)
+          ? ownAlone(ours)
+          : checks.run(lane, (signal) => both.queryThen(ours, their, signal), { again: false }),
+    }),
     queryWithin: (...args) => pages(() => transaction(theirs.pages, (tx) => within(tx, ...args), { own: true })),
   }
 }

@@ -11,11 +11,12 @@ import { isDirect } from './server-process.ts'
 export interface LoneClient {
   connect(): Promise<unknown>
   query(text: string, values?: unknown[]): Promise<{ rows: Row[] }>
+  query(submittable: object): unknown
   end(): Promise<void>
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
   on(event: 'error' | 'end', listener: () => void): unknown
   readonly processID?: number | null
-  readonly connection?: { readonly stream?: { destroy?(): void } }
+  readonly connection?: { readonly stream?: { destroy?(): void }; sync?(): void }
 }
 
 /** A polite end takes a round trip; a connection that leads nowhere would never end. */
@@ -46,10 +47,22 @@ export function listener(clock: Clock, make: () => LoneClient): Listen {
       throw error
     }
     return {
-      ping: async () => void (await client.query('select 1')),
+      ping: () => ping(client),
       close,
     }
   }
+}
+
+/** Asks for nothing but an answer: that is no transaction, and costs the server less than the shortest statement. */
+async function ping(client: LoneClient): Promise<void> {
+  if (typeof client.connection?.sync !== 'function') return void (await client.query('select 1'))
+  await new Promise<void>((resolve, reject) =>
+    client.query({
+      submit: (connection: { sync(): void }) => connection.sync(),
+      handleReadyForQuery: () => resolve(),
+      handleError: reject,
+    }),
+  )
 }
 
 /** Makes clients such as those of the user's pool, outside of it; null when it does not tell how it makes them. */

@@ -3,7 +3,8 @@
 // somebody else's session.
 import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../job/pending.ts'
-import { type InARow, type SqlExecutor, sqlState } from '../../store/executor.ts'
+import { type InARow, sqlState } from '../../store/executor.ts'
+import { type CancellableExecutor, type Canceller, cancellable } from './cancel.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import { ownStatement } from './own-statement.ts'
 import { isDirect } from './server-process.ts'
@@ -25,8 +26,8 @@ export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState
 /** Texts that get a name, at most: a pending query that is another text each time would fill the server's memory. */
 const namesMost = 500
 
-/** Runs statements on connections of a pool of our own. All of them look for keys. */
-export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings): Prepared {
+/** Runs statements on connections of a pool of our own. All of them look for keys. `canceller`: for those that get a signal. */
+export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings, canceller?: Canceller): Prepared {
   const ready = new WeakSet<PgClient>()
   /** True where statements get names, and are planned for that. */
   const isNamed = async (client: PgClient) => {
@@ -36,32 +37,39 @@ export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings): Pr
     ready.add(client)
     return true
   }
+  const withCancel = <T>(client: PgClient, text: string, signal: AbortSignal | undefined, work: () => Promise<T>) =>
+    canceller ? cancellable(canceller, client, text, signal, work) : work()
   return {
-    async query(text, params = []) {
+    async query(text, params = [], signal) {
       const client = await pool.connect()
       quieten(client)
       let broken: Error | undefined
       try {
-        return await send(client, { text, values: params }, await isNamed(client))
+        const named = await isNamed(client)
+        return await withCancel(client, text, signal, () => send(client, { text, values: params }, named))
       } catch (error) {
         broken = brokenBy(error)
         if (!isUnprepared(error)) throw error
       } finally {
-        client.release?.(broken)
+        // A cancellation that comes late would meet the next statement.
+        client.release?.(signal?.aborted || broken)
       }
-      return this.query(text, params)
+      return this.query(text, params, signal)
     },
-    async queryThen(own, theirs) {
+    async queryThen(own, theirs, signal) {
       const client = await pool.connect()
       quieten(client)
       let broken: Error | undefined
       try {
-        return await inARow(client, own, theirs, await isNamed(client), (error) => (broken = brokenBy(error)))
+        const named = await isNamed(client)
+        return await withCancel(client, theirs.text, signal, () =>
+          inARow(client, own, theirs, named, (error) => (broken = brokenBy(error))),
+        )
       } catch (error) {
         broken = brokenBy(error)
         throw error
       } finally {
-        client.release?.(broken)
+        client.release?.(signal?.aborted || broken)
       }
     },
   }
@@ -114,8 +122,8 @@ async function oneByOne(
 }
 
 /** Statements by themselves, or several in a row: see `SqlDatabase.queryThenTheirs`. */
-export interface Prepared extends SqlExecutor {
-  queryThen(own: readonly SqlQuery[], theirs: SqlQuery): Promise<InARow>
+export interface Prepared extends CancellableExecutor {
+  queryThen(own: readonly SqlQuery[], theirs: SqlQuery, signal?: AbortSignal): Promise<InARow>
 }
 
 /** A named one is made here where `pg` tells how: it would copy the description of one, which is a fifth of what sending it takes. */

@@ -38,14 +38,14 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
     kind: 'queue',
     name: 'redis',
     mistakes: mistakesOf(options),
-    async open({ clock, identity }) {
+    async open({ clock, identity, onRepair }) {
       // For whoever opens it without an app, which would have said so before.
       const mistakes = mistakesOf(options)
       if (mistakes.length > 0)
         throw new RegrowError('bad_options', mistakes.join('\n'), 'Correct the options of redis().')
       const { namespace = 'regrow', spread = 1, ...bounds } = options
       const dial = await dialOf(given)
-      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity() })
+      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity(), onRepair })
       try {
         await withDeadline(clock, askMs, 'Redis', queue.count([]))
       } catch (error) {

@@ -1,5 +1,5 @@
 // What goes into the scripts and comes out of them: pages of hints, parts of a pop, marks. Pure.
-import type { Mark } from '../../base/mark.ts'
+import { type Mark, readMark } from '../../base/mark.ts'
 import type { Hint, PoppedHint } from '../../queue/hint.ts'
 import type { Popped } from '../../queue/queue.ts'
 
@@ -38,6 +38,8 @@ export function pagesOf(hints: readonly Hint[]): Page[] {
 
 /** What one or all slots answered to a pop. */
 export interface Part extends Popped {
+  /** Keys of Redis that were deleted because they held a value of another type. */
+  readonly repaired: readonly string[]
   readonly mark: Mark | null
   /** Until the next delayed hint; -1: there is none, or hints were found. */
   readonly nextMs: number
@@ -48,21 +50,23 @@ export function readPop(answer: unknown, jobs: readonly { readonly job: string }
   const flat = answer as (string | number)[]
   const hints: PoppedHint[] = []
   for (let at = 2; at < flat.length; ) {
+    if (flat[at] === -1)
+      return { hints, mark: markOf(flat[0]), nextMs: flat[1] as number, repaired: flat.slice(at + 3) as string[] }
     const { job } = jobs[flat[at] as number] as { job: string }
     const fresh = flat[at + 1] === 1
     const end = at + 3 + (flat[at + 2] as number)
     for (at += 3; at < end; at++) hints.push({ job, key: flat[at] as string, fresh })
   }
-  return { hints, mark: readMark(flat[0]), nextMs: flat[1] as number }
+  return { hints, mark: markOf(flat[0]), nextMs: flat[1] as number, repaired: [] }
 }
 
 /** A mark as a script takes it. */
 export const markText = ({ epoch, sequence }: Mark): [string, string] => [String(epoch), String(sequence)]
 
-/** A mark as the server keeps it; null when there is none, or what is there is none. */
-export function readMark(text: unknown): Mark | null {
+/** A mark as the server keeps it; null when there is none, or what is there is not a mark. */
+export function markOf(text: unknown): Mark | null {
   const [, epoch, sequence] = /^(\d+) (\d+)$/.exec(String(text)) ?? []
-  return epoch === undefined ? null : { epoch: Number(epoch), sequence: Number(sequence) }
+  return readMark(epoch, sequence)
 }
 
 /** The mark of a queue that lies in several slots: missing when it is missing anywhere, else the oldest. */

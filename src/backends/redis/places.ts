@@ -34,6 +34,12 @@ export class Places {
     }))
   }
 
+  /** The job that a key is of; null: it is of all jobs of its slot. */
+  jobOf(key: string): string | null {
+    const [, job] = /\}:(?:wake|(?:fresh|swept)(?:-set|-delayed)?):(.*)$/s.exec(key) ?? []
+    return job ?? null
+  }
+
   of(job: string): Place {
     const known = this.#places.get(job)
     if (known) return known

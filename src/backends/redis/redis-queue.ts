@@ -3,12 +3,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { difference, type Mark } from '../../base/mark.ts'
 import { defaultBounds, type Hint, OtherLane, type Pushed, pushed, type QueueBounds } from '../../queue/hint.ts'
-import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts } from '../../queue/queue.ts'
+import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts, QueueRepair } from '../../queue/queue.ts'
 import { Bells } from './bells.ts'
 import { examined } from './examined.ts'
 import { explained } from './explained.ts'
 import { Line } from './line.ts'
-import { allotted, markText, type Page, type Part, pagesOf, readMark, readPop, worst } from './parts.ts'
+import { allotted, markOf, markText, type Page, type Part, pagesOf, readPop, worst } from './parts.ts'
 import { Places, type Slot } from './places.ts'
 import { run, type ScriptName, type Scripts, scriptsWith } from './script.ts'
 import type { Dial } from './wire.ts'
@@ -26,6 +26,8 @@ export interface RedisQueueOptions extends Partial<QueueBounds> {
   readonly spread: number
   /** The store that the hints are of. */
   readonly owner: string
+  /** Called with keys that held a value of another type, and were deleted. */
+  readonly onRepair?: ((repair: QueueRepair) => void) | undefined
   /** Lua that says what time it is: for tests in virtual time. Defaults to the server's clock. */
   readonly clockLua?: string
 }
@@ -41,17 +43,19 @@ export class RedisQueue implements Queue {
   readonly #places: Places
   readonly #scripts: Scripts
   readonly #line: Line
+  readonly #onRepair: (repair: QueueRepair) => void
   readonly #bells: Bells
   readonly #otherLane = new OtherLane()
   /** The mark of the pop before. */
   #mark: Mark | null = null
   #closed = false
 
-  constructor({ dial, clock, namespace, spread, owner, clockLua, maxHints, maxDelayed }: RedisQueueOptions) {
+  constructor({ dial, clock, namespace, spread, owner, clockLua, onRepair, maxHints, maxDelayed }: RedisQueueOptions) {
     this.name = nameOf(namespace, spread)
     this.#clock = clock
     this.#namespace = namespace
     this.#owner = owner
+    this.#onRepair = onRepair ?? (() => {})
     this.#bounds = { maxHints: maxHints ?? defaultBounds.maxHints, maxDelayed: maxDelayed ?? defaultBounds.maxDelayed }
     this.#places = new Places(namespace, spread)
     this.#scripts = scriptsWith(clockLua)
@@ -85,7 +89,8 @@ export class RedisQueue implements Queue {
     })
     // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
     this.#bells.ring(pages.map(({ job }) => job))
-    const answers = (await Promise.all(calls)) as [number, number, number, number][]
+    const answers = (await Promise.all(calls)) as [number, number, number, number, ...string[]][]
+    this.#repaired(answers.flatMap((answer) => answer.slice(4) as string[]))
     const sum = (at: 0 | 1 | 2 | 3) => answers.reduce((all, answer) => all + answer[at], 0)
     return pushed({ added: sum(0), merged: sum(1), dropped: sum(2), lost: sum(3) })
   }
@@ -123,7 +128,7 @@ export class RedisQueue implements Queue {
   async moveMark(known: Mark): Promise<Mark | null> {
     const args = [this.#owner, ...markText(known)]
     const found = await this.#everywhere((slot) => this.#run('moveMark', [slot.owner, slot.mark], args))
-    return worst(found.map(readMark))
+    return worst(found.map(markOf))
   }
 
   async count(jobs: readonly string[]) {
@@ -214,13 +219,21 @@ export class RedisQueue implements Queue {
       }
       return readPop(await this.#run('pop', keys, args), mine)
     })
+    this.#repaired(parts.flatMap(({ repaired }) => repaired))
     if (parts.length === 1) return parts[0] as Part
     const waits = parts.map(({ nextMs }) => nextMs).filter((ms) => ms >= 0)
     return {
       hints: parts.flatMap(({ hints }) => hints),
       mark: worst(parts.map(({ mark }) => mark)),
       nextMs: waits.length === 0 ? -1 : Math.min(...waits),
+      repaired: [],
     }
+  }
+
+  #repaired(keys: readonly string[]): void {
+    if (keys.length === 0) return
+    const jobs = keys.map((key) => this.#places.jobOf(key)).filter((job) => job !== null)
+    this.#onRepair({ keys, jobs: [...new Set(jobs)] })
   }
 
   /** Due fresh, due swept and delayed hints by job; asks every slot, so it also tells whether all of them answer. */

@@ -43,7 +43,7 @@ export const migrate = command({
         )
         return 0
       },
-      { fresh: true },
+      { tablesOnly: true },
     )
   },
 })

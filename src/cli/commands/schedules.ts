@@ -1,4 +1,4 @@
-// regrow schedules: what recurs, how it stands and when it fires; pause, resume, run and end one.
+// regrow schedules: what recurs, how it stands and when it fires; pause, resume, run, end and remove one.
 import { type App, nearest, RegrowError } from '../../index.ts'
 import { appArgs, command, type Group, storeArgs, usage, wholeNumber } from '../command.ts'
 import { withStore } from '../open.ts'
@@ -168,7 +168,8 @@ const run = command({
 const end = command({
   name: 'schedules end',
   summary: 'Ends a schedule for good: also when code still declares it',
-  about: 'What runs goes on, the slot that waits is skipped, the history stays. `schedules resume` brings it back.',
+  about:
+    'What runs goes on, the slot that waits is skipped, the history stays. `schedules resume` brings it back; adding it again does not.',
   args: { schedule, author, yes: { type: 'boolean', description: 'Yes, end it: needed' }, ...where },
   examples: [['regrow schedules end report.nightly --yes', '']],
   async run({ schedule: name, yes, ...args }, cli) {
@@ -183,6 +184,27 @@ const end = command({
         { schedule: name, ended: true },
         () => `${visible(name)} has ended. It comes back with: regrow schedules resume ${visible(name)}`,
       )
+      return 0
+    })
+  },
+})
+
+const remove = command({
+  name: 'schedules remove',
+  summary: 'Deletes a schedule that was made at run time, or that no live worker has, with its history',
+  about:
+    'What runs goes on. A schedule that code declares is made again when a worker starts: `schedules end` stops that.',
+  args: { schedule, author, yes: { type: 'boolean', description: 'Yes, delete it: needed' }, ...where },
+  examples: [['regrow schedules remove digest.ada --yes', '']],
+  async run({ schedule: name, yes, ...args }, cli) {
+    if (!yes)
+      throw usage(
+        `${visible(name)} and the history of its slots would be deleted`,
+        'Add --yes if that is meant. `regrow schedules end` keeps its history and can be taken back.',
+      )
+    return withStore(args, cli, async ({ app }) => {
+      await app.schedules.remove(name, { author: args.author ?? cli.around.author })
+      cli.out.result({ schedule: name, removed: true }, () => `${visible(name)} is removed, with its history.`)
       return 0
     })
   },
@@ -204,8 +226,8 @@ async function notThere(app: App, name: string): Promise<RegrowError> {
 export const schedules: Group = {
   kind: 'group',
   name: 'schedules',
-  summary: 'Lists, shows, pauses, resumes, runs and ends what recurs',
+  summary: 'Lists, shows, pauses, resumes, runs, ends and removes what recurs',
   about: undefined,
   examples: [],
-  commands: { list, show, next, pause, resume, run, end },
+  commands: { list, show, next, pause, resume, run, end, remove },
 }

@@ -13,7 +13,7 @@ import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
 import type { Health } from '../health.ts'
 import { distinct } from './distinct.ts'
 import type { DoctorFinding } from './finding.ts'
-import { ofDeclarations, ofHealth, ofStrays, ofUnserved } from './fleet-findings.ts'
+import { ofDeclarations, ofHealth, ofLeases, ofStrays, ofUnserved } from './fleet-findings.ts'
 import { ofReads, ofRefusal, sentences } from './job-findings.ts'
 import { ofQueue } from './queue-findings.ts'
 import { type JobCosts, readsOf } from './reads.ts'
@@ -226,9 +226,9 @@ async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit)
   return ofQueue(name, shared, facts, fleet)
 }
 
-async function health({ health: ask, costs }: Visit): Promise<DoctorFinding[]> {
+async function health({ health: ask, costs, leaseMs }: Visit): Promise<DoctorFinding[]> {
   const found = await ask()
-  return [...ofHealth(found), ...ofStrays(found), ...ofUnserved(found, costs)]
+  return [...ofHealth(found), ...ofStrays(found), ...ofUnserved(found, costs), ...ofLeases(found, leaseMs)]
 }
 
 async function declarations({ jobs: declaredJobs, store, leaseMs }: Visit): Promise<DoctorFinding[]> {

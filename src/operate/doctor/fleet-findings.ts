@@ -79,6 +79,28 @@ export function ofUnserved({ jobs, workers, findings }: Health, costs: readonly 
   })
 }
 
+/** Live workers whose leases differ: each keeps its own, but how soon a dead one is noticed depends on which one it was. */
+export function ofLeases({ workers }: Health, leaseMs: number): DoctorFinding[] {
+  const live = workers.filter((worker) => worker.live && worker.leaseMs !== null)
+  const leases = [...new Set(live.map((worker) => worker.leaseMs as number))].sort((a, b) => a - b)
+  if (live.length === 0 || leases.every((each) => each === leaseMs)) return []
+  const shown = live
+    .map(({ host, pid, leaseMs: own }) => `${readable(own as number)} (${host}, pid ${pid})`)
+    .slice(0, 4)
+  const more = live.length > shown.length ? ', …' : ''
+  return [
+    {
+      level: 'warn',
+      code: 'leases_differ',
+      job: null,
+      message: `This app has a lease of ${readable(leaseMs)}, live workers have ${shown.join(', ')}${more}`,
+      why: whys.leases_differ,
+      hint: 'Give `lease` one value in all processes, as by one setting that they share.',
+      fix: null,
+    },
+  ]
+}
+
 /** Jobs whose declaration is not the same everywhere. `at`: the store's time. */
 export function ofDeclarations(jobs: readonly Job[], workers: readonly DeclarationRow[], at: Date): DoctorFinding[] {
   const names = [

@@ -38,12 +38,15 @@ const own = {
   job_unknown: 'They are of a job that is gone, or whose workers are: nobody runs, retries or forgets them.',
   declarations_differ:
     'Which rows are pending depends on who asks: hints of one are dropped by the check of the other.',
+  leases_differ:
+    'A dead worker is noticed after its own lease: work of one with a longer lease waits longer than this app was told.',
   declaration_undeployed:
     'What runs is not what this app declares: a changed pending query takes effect when the old workers are gone.',
 } as const satisfies Record<string, string>
 
 /** What `app.health()` finds, too. */
 const ofHealth: Readonly<Record<FindingCode, string>> = {
+  sweep_missing: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   sweep_never: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   sweep_late: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   sweep_failing: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
@@ -52,6 +55,7 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   no_worker: 'Hints and rows wait, nobody sweeps, and no schedule makes a slot.',
   no_handler: 'Its hints wait, its rows wait, and nobody sweeps them.',
   queue_down: 'Each worker sweeps for itself meanwhile, and work starts later than it could.',
+  queue_unseen: 'It may be dead for hours, and this check would still find nothing wrong.',
   queue_lost:
     'Nothing is lost with it, but a queue that is emptied again and again keeps everybody busy with filling it.',
   heal_late: 'Work without a hint waits for the pass that brings it back.',
@@ -65,6 +69,9 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   waiting_long: 'More comes than is done.',
   schedule_late: 'What recurs is missed most quietly: nobody waits for it.',
   schedule_absent: 'Its instants pass, and what becomes of them is decided when somebody has it again.',
+  schedule_missing: 'What recurs is missed most quietly: its instants pass, and no row tells of them.',
+  pulse_missing: 'Keys of a worker that died stay claimed, and slots without a hint wait.',
+  clock_back: 'What your own code dated by the clock that was ahead, as `run_at`, is still of that time.',
 }
 
 export type DoctorCode = keyof typeof own | FindingCode

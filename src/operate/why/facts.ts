@@ -22,7 +22,7 @@ export interface WhyFacts extends KeyFacts {
   /** The key as `regrow enqueue` takes it; null: it cannot be enqueued. */
   readonly item: string | null
   readonly pending: PendingFacts
-  readonly queue: QueueStatus
+  readonly queue: Omit<QueueStatus, 'unseen'>
   /** Its hint; null: there is none; `unknown`: the queue cannot tell, or is another process's. */
   readonly hint: PeekedHint | null | 'unknown'
   /** Due hints of the job; null: the queue did not tell. */

@@ -2,7 +2,7 @@
 -- that have not begun, so that an old hint starts nothing until somebody has looked whether they are still in the pattern.
 -- $1 json [{ name, job, lane, cron, every_ms, tz, start_at, end_at, missed, overlap, jitter_ms, key, input, declared }]
 -- Returns the names that are there now as declared by code, or as made at run time, whichever was asked for. What a person
--- ended stays ended; what ended because nobody declared it comes back.
+-- ended stays ended and as it was, whoever declares it; what ended because nobody declared it comes back.
 with env as materialized (
   select regrow.clock() as at
 ),
@@ -23,7 +23,7 @@ put as (
     from_at = case when s.ended_at is null and (s.cron, s.every_ms, s.tz, s.start_at, s.end_at) is not distinct from
       (excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at) then s.from_at else excluded.from_at end,
     seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
-  where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
+  where s.declared = excluded.declared and s.end_reason is distinct from 'person'
     and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)
       is distinct from (excluded.job, excluded.lane, excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at,
         excluded.missed, excluded.overlap, excluded.jitter_ms, excluded.key, excluded.input))

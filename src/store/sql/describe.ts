@@ -13,6 +13,8 @@ export interface QueryShape {
   readonly version: number | null
   readonly runAt: boolean
   readonly input: boolean
+  /** It says which intents have a unique key that they give up when they start. */
+  readonly unique?: boolean
   /** It has the instant at which the work came to be; else `run_at` tells how long a row waits, if anything does. */
   readonly createdAt: boolean
 }

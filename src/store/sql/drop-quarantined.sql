@@ -30,6 +30,9 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
+lost as ( -- since 9
+  update regrow.slots t set reason = 'dropped' from doomed d where t.handed_intent = d.id -- since 9
+), -- since 9
 skipped as (
   update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock()
   from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting'

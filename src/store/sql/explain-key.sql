@@ -3,17 +3,21 @@
 -- The columns of sweep and pause are those of inspect-jobs.sql.
 with env as materialized (
   select regrow.clock() as at, make_interval(secs => $3::float8 / 1000) as lease
+),
+beating as materialized (
+  select w.id, w.jobs from regrow.workers w cross join env
+  where w.beat_at >= env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at >= env.at - env.lease -- before 9
 )
 select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   l.state, l.version, l.failures, l.crashes, l.crashes - l.pardoned >= 2 as suspect, l.error, l.solo,
-  (extract(epoch from l.retry_at) * 1000)::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
+  case when l.updated_at <= env.at + interval '10 seconds' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
   l.holder is not null as held, w.host, w.pid, (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
-  w.beat_at >= env.at - env.lease as beating, w.stuck,
+  case when w.id is not null then exists (select 1 from beating b where b.id = w.id) end as beating, w.stuck,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
-  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease)::int as live,
-  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and (jsonb_exists(x.jobs, $1::text) or $1::text = 'regrow.slots'))::int as able,
-  (select count(*) from regrow.ledger o join regrow.workers x on x.id = o.holder
-   where o.job = $1::text and o.holder is not null and x.beat_at >= env.at - env.lease)::int as running,
+  (select count(*) from beating)::int as live,
+  (select count(*) from beating b where jsonb_exists(b.jobs, $1::text) or $1::text = 'regrow.slots')::int as able,
+  (select count(*) from regrow.ledger o join beating b on b.id = o.holder where o.job = $1::text and o.holder is not null)::int as running,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text

@@ -1,6 +1,8 @@
 -- Free: ends the claims and sweep turns of holders that no longer live. Nothing happens before grace_until,
 -- nor while nobody beats: a free that comes before the first beat after an outage would find everybody dead (M43).
--- $1 lease in ms; negative: every holder is dead (a store that only one process can open)
+-- $1 lease in ms, of workers whose row has none; negative: every holder is dead (a store that only one process can open)
+-- Each worker is judged by the lease in its row. A beat from a clock that is set back since counts as one of now: it keeps its worker
+-- for a lease, and not for as long as the clock was ahead (L10).
 -- Returns (job, key, crashes, state, why, crash_of) of keys that were freed, and how many worker rows were removed on each.
 -- Crashes: the first is free, from the second on a key is a suspect; crashes while it ran alone are surely its own, three of
 -- them quarantine it. One that only waited to run alone is not counted.
@@ -16,14 +18,26 @@ with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
-  select 1 from regrow.pulse p cross join env
+  select p.beat_at from env left join regrow.pulse p on true
   where env.all_dead or (env.at >= p.grace_until and p.beat_at >= env.at - env.lease / 2)
 ),
+leases as materialized (
+  select w.id
+    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9
+    , env.lease -- before 9
+  from regrow.workers w cross join env
+),
 dead as materialized (
-  select w.id from regrow.workers w cross join env
-  where exists (select 1 from open) and (env.all_dead or w.beat_at < env.at - env.lease)
+  select w.id from regrow.workers w join leases l on l.id = w.id cross join env cross join open
+  where env.all_dead or (w.beat_at < env.at - l.lease and open.beat_at >= env.at - l.lease / 2)
   order by w.id
   for update of w skip locked
+),
+ahead as (
+  update regrow.workers w set beat_at = env.at
+  from env where w.id in (
+    select f.id from regrow.workers f where f.beat_at > (select at from env) + interval '10 seconds' order by f.id for update skip locked
+  )
 ),
 removed as (
   delete from regrow.workers w using dead where w.id = dead.id

@@ -6,6 +6,8 @@ import type { Statements } from './schema.ts'
 
 const timeoutMs = 15_000
 
+const queuesShown = 20
+
 /** Milliseconds of the store as an instant. */
 export const date = (ms: unknown): Date => new Date(Number(ms))
 export const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
@@ -28,7 +30,10 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
   return {
     async jobs(leaseMs) {
       const { rows } = await db.queryWithin(timeoutMs, texts().inspectJobs, [leaseMs])
-      return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf) }
+      const setBackAt = numberOrNull(rows[0]?.set_back_at_ms)
+      const setBack = setBackAt === null ? null : { at: date(setBackAt), byMs: Number(rows[0]?.set_back_ms) }
+      const pulse = { missing: rows[0]?.pulse_missing === true, setBack }
+      return { at: date(rows[0]?.at_ms), jobs: rows.filter(({ job }) => job !== null).map(jobOf), pulse }
     },
     async workers(leaseMs) {
       const { rows } = await db.query(texts().inspectWorkers, [leaseMs])
@@ -40,9 +45,14 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
         startedAt: date(row.started_ms),
         beatAt: date(row.beat_ms),
         live: row.live === true,
+        leaseMs: numberOrNull(row.lease_ms),
         running: Number(row.running),
         stuck: Number(row.stuck),
       }))
+    },
+    async queues() {
+      const { rows } = await db.query(texts().inspectQueues, [queuesShown])
+      return rows.map((row) => ({ name: row.queue as string, lookedAt: date(row.looked_ms) }))
     },
     async heals(limit) {
       return (await db.query(texts().inspectHeals, [limit])).rows.map(healOf)

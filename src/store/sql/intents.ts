@@ -1,7 +1,7 @@
 // Intents in SQL.
 import { type SqlDatabase, type SqlExecutor, sqlState } from '../executor.ts'
 import type { IntentAnswer, IntentRow, Intents } from '../intents.ts'
-import { divider } from './array-text.ts'
+import { divider, textArray } from './array-text.ts'
 import type { Statements } from './schema.ts'
 
 export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
@@ -9,7 +9,11 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
     async record(job, intents, tx) {
       // In a transaction nothing is tried that may fail: it would take the whole of it along.
       const quick = tx === undefined && intents.every(({ idIsNew, uniqueKey }) => idIsNew && uniqueKey === null)
-      return (quick && (await recordNew(db, texts(), job, intents))) || recordAny(db, texts(), job, intents, tx)
+      return (quick && (await recordNew(db, texts(), job, intents))) || recordSurely(db, texts(), job, intents, tx)
+    },
+    async startUnique(job, ids) {
+      const { rows } = await db.query(texts().startUnique, [job, textArray(ids)])
+      return ((rows[0]?.ids as string | null | undefined) ?? '').split(',').filter(Boolean)
     },
     async yieldUnique(job, uniqueKey, tx) {
       return (await (tx ?? db).query(texts().yieldUnique, [job, uniqueKey])).rows.length > 0
@@ -61,13 +65,68 @@ async function recordNew(
  */
 const lockTimeout = '5ms'
 
+/** How often rows are recorded that were merged into an intent which has started or is gone by now. */
+const triesMax = 5
+
+/** Records rows, and those once more that were merged into an intent which did not stay: it would run without them, or not at all. */
+async function recordSurely(
+  db: SqlExecutor,
+  texts: Statements,
+  job: string,
+  intents: readonly IntentRow[],
+  tx: SqlExecutor | undefined,
+): Promise<IntentAnswer[]> {
+  const { answers, gone } = await recordAny(db, texts, job, intents, tx)
+  for (let tries = 1; tries < triesMax; tries++) {
+    if (tx) for (const i of await notHeld(tx, texts, job, intents, answers)) gone.add(i)
+    if (gone.size === 0) break
+    const again = [...gone]
+    const next = await recordAny(
+      db,
+      texts,
+      job,
+      again.map((i) => intents[i] as IntentRow),
+      tx,
+    )
+    gone.clear()
+    for (const [j, i] of again.entries()) {
+      answers[i] = next.answers[j] as IntentAnswer
+      if (next.gone.has(j)) gone.add(i)
+    }
+  }
+  return answers
+}
+
+/** The rows, by their places, that were merged into an intent which has started since. The others' intents wait for this transaction. */
+async function notHeld(
+  tx: SqlExecutor,
+  texts: Statements,
+  job: string,
+  intents: readonly IntentRow[],
+  answers: readonly IntentAnswer[],
+): Promise<number[]> {
+  const merged = answers.flatMap(({ id, heldBy }, i) =>
+    heldBy !== id && intents[i]?.untilStart ? [{ i, heldBy }] : [],
+  )
+  if (merged.length === 0) return []
+  const { rows } = await tx.query(texts.holdMerged, [job, textArray(merged.map(({ heldBy }) => heldBy))])
+  const held = new Set(rows.map(({ id }) => id))
+  return merged.flatMap(({ i, heldBy }) => (held.has(heldBy) ? [] : [i]))
+}
+
+interface Recorded {
+  readonly answers: IntentAnswer[]
+  /** Places of rows that met an intent which is gone by now: they are not stored. */
+  readonly gone: Set<number>
+}
+
 async function recordAny(
   own: SqlExecutor,
   texts: Statements,
   job: string,
   intents: readonly IntentRow[],
   tx: SqlExecutor | undefined,
-): Promise<IntentAnswer[]> {
+): Promise<Recorded> {
   const db = tx ?? own
   const list = intents.map(
     ({ id, input, inMs, atMs, uniqueKey }) =>
@@ -76,21 +135,22 @@ async function recordAny(
   const { rows } = await db.query(texts.recordIntents, [job, `[${list.join(',')}]`, tx ? null : lockTimeout])
   const { paused, at_ms, others } = rows[0] as unknown as Told
   const byId = new Map((JSON.parse(others ?? '[]') as Other[]).map((other) => [other[0], other]))
-  const unseen = intents.filter(({ id }) => {
+  const isUnseen = ({ id }: IntentRow) => {
     const [, added, heldBy, usedBy] = byId.get(id) ?? plain(id)
     return !added && heldBy === id && usedBy === null
-  })
+  }
+  const unseen = intents.filter(isUnseen)
   const late = unseen.length > 0 ? await lateIntents(db, texts, job, unseen) : nobody
-  return intents.map((row) => {
+  const gone = new Set<number>()
+  const answers = intents.map((row, i) => {
     const [id, added, heldBy, usedBy] = byId.get(row.id) ?? plain(row.id)
-    const other: Other = [
-      id,
-      added,
-      late.holders.get(row.uniqueKey ?? '') ?? heldBy,
-      usedBy ?? late.users.get(id) ?? null,
-    ]
+    const holder = late.holders.get(row.uniqueKey ?? '')
+    const owner = late.owners.get(id)
+    if (unseen.length > 0 && isUnseen(row) && holder === undefined && owner === undefined) gone.add(i)
+    const other: Other = [id, added, holder ?? heldBy, usedBy ?? (owner === job ? null : owner) ?? null]
     return answer(row, other, paused, at_ms)
   })
+  return { answers, gone }
 }
 
 function answer(row: IntentRow, [id, added, heldBy, usedBy]: Other, paused: boolean, nowMs: number): IntentAnswer {
@@ -111,13 +171,13 @@ type Other = [id: string, added: boolean, heldBy: string, usedBy: string | null]
 /** One that is simply new. */
 const plain = (id: string): Other => [id, true, id, null]
 
-/** Intents that were recorded while a statement waited for them: by unique key their id, and by id another job. */
+/** Intents that were recorded while a statement waited for them: by unique key their id, and by id their job. */
 interface Late {
   readonly holders: ReadonlyMap<string, string>
-  readonly users: ReadonlyMap<string, string>
+  readonly owners: ReadonlyMap<string, string>
 }
 
-const nobody: Late = { holders: new Map(), users: new Map() }
+const nobody: Late = { holders: new Map(), owners: new Map() }
 
 async function lateIntents(
   db: SqlExecutor,
@@ -128,9 +188,9 @@ async function lateIntents(
   const uniqueKeys = intents.flatMap(({ uniqueKey }) => uniqueKey ?? [])
   const ids = intents.map(({ id }) => id)
   const { rows } = await db.query(texts.lateIntents, [job, JSON.stringify(uniqueKeys), JSON.stringify(ids)])
-  const [own, others] = [rows.filter((row) => row.job === job), rows.filter((row) => row.job !== job)]
+  const [holders, owners] = [rows.filter((row) => row.job === null), rows.filter((row) => row.job !== null)]
   return {
-    holders: new Map(own.map(({ unique_key, id }) => [unique_key as string, id as string])),
-    users: new Map(others.map((row) => [row.id as string, row.job as string])),
+    holders: new Map(holders.map(({ unique_key, id }) => [unique_key as string, id as string])),
+    owners: new Map(owners.map((row) => [row.id as string, row.job as string])),
   }
 }

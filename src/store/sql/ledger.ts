@@ -44,7 +44,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   ): ReturnType<NonNullable<Ledger['takeThenCheck']>> => {
     const { job, key, take } = claims[0] as Claim
     const values = [holder, job, key, String(take)]
-    const { own, theirs } = await send([removal, { text: texts().takeNamed, values }], check)
+    const { own, theirs } = await send([removal, { text: texts().takeNamed, values }], check, job)
     if (own[0]?.rows[0]?.popped !== true) return 'gone'
     return Number(own[1]?.rows[0]?.taken) === 1 ? { checked: theirs } : null
   }
@@ -56,7 +56,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
         const both = await takesNew(
           holder,
           claims,
-          (take) => queryThenTheirs([take], check),
+          (take) => queryThenTheirs([take], check, claims[0]?.job ?? ''),
           ({ own }) => own[0] as { rows: Row[] },
         )
         return both && { checked: both.theirs }

@@ -7,7 +7,8 @@ with env as materialized (
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 chosen as materialized (
   select s.* from regrow.schedules s
@@ -32,6 +33,12 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
   ) end::float8 as handed_ms,
   -- Handing over needs no handler of the job: any worker does it.
   case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
+  case when s.ran_until > coalesce(s.last_slot, '-infinity') then ( -- since 9
+    select json_agg(extract(epoch from r.slot) * 1000 order by r.slot) from ( -- since 9
+      select t.slot from regrow.slots t where t.schedule = s.name and t.slot > coalesce(s.last_slot, '-infinity') and t.slot <= s.ran_until -- since 9
+        and (t.state = 'ran' or t.begun_at is not null) order by t.slot limit 2000 -- since 9
+    ) r -- since 9
+  ) end::text as ran, -- since 9
   (
     select json_agg(json_build_array(extract(epoch from o.slot) * 1000, extract(epoch from o.due_at) * 1000, o.key, o.state = 'held',
       extract(epoch from o.begun_at) * 1000,

@@ -1,6 +1,8 @@
 -- Lose: the queue is gone. A new epoch, by compare-and-set: one winner (S17, M27), and not sooner than $6 ms after the last.
 -- $1 queue · $2 epoch that the store had · $3 epoch found in the queue, or null · $4 how it differs · $5 who noticed · $6 ms
 -- Returns the new epoch; no row: somebody else was quicker, or it is too soon.
+-- The epoch is the store's own: anybody who reaches the queue's server can write any number there, so the one found is only
+-- avoided, never adopted. An epoch beyond 2^53 is no number of a client's: it is compared as one, and counting begins again.
 -- Every sweep begins a new pass now, from the beginning (M42): a turn under way is taken from its holder, who might be dead,
 -- and whose cursor would be of a queue that is no more. Synchronous: an epoch that a crash takes back would come twice.
 with env as materialized (
@@ -8,9 +10,12 @@ with env as materialized (
 ),
 won as (
   update regrow.marks m
-  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  set epoch = case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end
+      + case when $3::text = (m.epoch + 1)::text then 1 else 0 end,
+    sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  where m.queue = $1::text and m.epoch::float8 = $2::text::float8
+    and (m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000) or m.epoch_at > env.at + interval '10 seconds')
   returning m.epoch, env.at
 ),
 swept as materialized (

@@ -14,6 +14,7 @@ export function sqlMarks(db: SqlDatabase, texts: () => Statements): Marks {
         mark: { epoch: Number(row.epoch), sequence: Number(row.sequence) },
         first: row.first === true,
         bumps: row.bumps === true,
+        setBack: row.set_back === true,
       }
     },
     async raise(queue, { epoch, sequence }) {

@@ -4,8 +4,13 @@ import type { Row, SqlDatabase } from '../executor.ts'
 import type { OpenSlot, ScheduleRow, Schedules, SkipReason, SlotWrite } from '../schedules.ts'
 import type { Statements } from './schema.ts'
 
-/** `available`: false on a schema that is older than schedules; nothing recurs there. */
-export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available: () => boolean): Schedules {
+/** `available`: false on a schema that is older than schedules; nothing recurs there. `rewinds`: it has what a rewind needs. */
+export function sqlSchedules(
+  db: SqlDatabase,
+  texts: () => Statements,
+  available: () => boolean,
+  rewinds: () => boolean,
+): Schedules {
   const look = async (names: readonly string[] | null, after: string | null, limit: number, leaseMs: number) => {
     if (!available()) return { atMs: 0, rows: [] }
     const asked = names && JSON.stringify(names)
@@ -13,7 +18,7 @@ export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available
     return { atMs: Number(rows[0]?.at_ms), rows: rows.filter(({ name }) => name !== null).map(scheduleOf) }
   }
   return {
-    async declare(specs) {
+    async declare(specs, tx) {
       if (!available()) throw tooOld()
       const rows = specs.map(({ everyMs, startAtMs, endAtMs, jitterMs, input, ...spec }) => ({
         ...spec,
@@ -23,7 +28,7 @@ export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available
         jitter_ms: jitterMs,
         input: input === null ? null : JSON.parse(input),
       }))
-      const answer = await db.query(texts().declareSchedules, [JSON.stringify(rows)])
+      const answer = await (tx ?? db).query(texts().declareSchedules, [JSON.stringify(rows)])
       return answer.rows.map(({ name }) => name as string)
     },
     look: (names, leaseMs) => look(names, null, names.length, leaseMs),
@@ -34,15 +39,24 @@ export function sqlSchedules(db: SqlDatabase, texts: () => Statements, available
       const { rows } = await db.query(texts().writeSlots, [JSON.stringify(schedules), JSON.stringify(slots), audited])
       return new Set(rows.map(({ name }) => name as string))
     },
-    async turn(everyMs) {
-      if (!available()) return everyMs
-      const { rows } = await db.query(texts().auditTurn, [everyMs])
-      return rows[0]?.won === true ? 0 : Math.max(1, Number(rows[0]?.wait_ms))
+    async turn(everyMs, declared = new Map()) {
+      if (!available()) return { waitMs: everyMs, missing: false }
+      const { rows } = await db.query(texts().auditTurn, [everyMs, JSON.stringify(Object.fromEntries(declared))])
+      const waitMs = rows[0]?.won === true ? 0 : Math.max(1, Number(rows[0]?.wait_ms))
+      return { waitMs, missing: rows[0]?.missing === true }
+    },
+    async rewind(names) {
+      if (!rewinds()) return []
+      const { rows } = await db.query(texts().rewindSchedules, [JSON.stringify(names)])
+      return rows.map(({ name }) => name as string)
     },
     async tidy(leaseMs) {
       const { rows } = await db.query(texts().tidySchedules, [leaseMs])
       const ended = JSON.parse((rows[0]?.ended as string | null) ?? '[]') as string[]
       return { ended, forgotten: Number(rows[0]?.forgotten) }
+    },
+    async hand(key, { job, intent, key: row }, tx) {
+      await (tx ?? db).query(texts().hand, [key, job, intent, row])
     },
     async finish(keys, { tx, skipped = null as SkipReason | null } = {}) {
       await (tx ?? db).query(texts().finishSlots, [JSON.stringify(keys), skipped])
@@ -104,6 +118,7 @@ function scheduleOf(row: Row): ScheduleRow {
     jobPaused: row.job_paused as boolean,
     handedMs: number(row.handed_ms),
     live: row.live as boolean,
+    ran: (JSON.parse((row.ran as string | null | undefined) ?? '[]') as number[]).map(Math.round),
     open: open.map(
       ([slotMs, dueMs, key, held, begunMs, standing]): OpenSlot => ({
         slotMs: Math.round(slotMs),

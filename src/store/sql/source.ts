@@ -18,13 +18,16 @@ const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (
 
 /** Of intents, and of slots. */
 const ownShape: QueryShape = { keys: ['"id"'], version: null, runAt: true, input: true, createdAt: true }
-const intentsOf = (job: string): SqlQuery => ({
-  text: `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
-  values: [job],
+const intentsOf = ({ name, uniqueUntil }: Job, texts: Statements): SqlQuery => ({
+  text:
+    uniqueUntil === 'start'
+      ? texts.pendingIntents
+      : `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
+  values: [name],
 })
 
 /** A schedule that is paused or has ended starts nothing, whatever the queue says. */
-const slotsOf = (lane: string): SqlQuery => ({
+const slotsOf = ({ name: lane }: Job): SqlQuery => ({
   text: `select t.key as id, t.due_at as run_at, t.due_at as created_at, null::text as input from regrow.slots t
     where t.lane = $1::text and t.state = 'waiting' and exists (
       select 1 from regrow.schedules s where s.name = t.schedule and s.paused_at is null and s.ended_at is null
@@ -34,7 +37,7 @@ const slotsOf = (lane: string): SqlQuery => ({
 
 export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source {
   if (job.custom) return customSource(db, ledger, job, job.custom)
-  const read = job.query ?? (() => (job.slots ? slotsOf : intentsOf)(job.name))
+  const read = job.query ?? (() => (job.slots ? slotsOf(job) : intentsOf(job, texts())))
   let known: Promise<QueryShape> | undefined
   let versioned = false
   let dated = false
@@ -49,7 +52,9 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     }
   }
   const shapeOf = async (): Promise<QueryShape> => {
-    known ??= job.query ? named(describeQuery(db, job, job.query())) : Promise.resolve(ownShape)
+    known ??= job.query
+      ? named(describeQuery(db, job, job.query()))
+      : Promise.resolve({ ...ownShape, unique: !job.slots && job.uniqueUntil === 'start' })
     try {
       const shape = await known
       versioned = shape.version !== null
@@ -119,7 +124,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     },
     async check(keys) {
       const { text, values } = await checkQuery(keys)
-      return checkedBy(await named(db.queryTheirs(text, values)))
+      return checkedBy(await named(db.queryTheirs(text, values, job.name)))
     },
     ...(job.query && {
       unmet: async (key: string) => named(unmetConditions(db, job, read(), await shapeOf(), key, sqlType)),
@@ -170,6 +175,7 @@ function columnsOf(shape: QueryShape, texts: Statements): string {
     `${version} as version`,
     `${shape.runAt ? 'q."run_at"' : 'null::timestamptz'} as run_at`,
     `${shape.input ? 'q."input"' : 'null::text'} as input`,
+    ...(shape.unique ? ['q."unique_key"'] : []),
     `${shape.createdAt ? `coalesce(${since}, q."created_at")` : since} as since`,
   ].join(', ')
 }
@@ -181,6 +187,7 @@ const smallLedger = 4 * 1024 * 1024
  * The rows of a page, in their order: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37);
  * those that may not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible. Nothing stands
  * before them in the join, so the order is that of the index they were read by, and is not made a second time.
+ * A back-off that a clock wrote which is set back since is over (L10).
  * `eligible` is null where the text is longer than a key may be: no queue and no ledger could hold it.
  */
 function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean, texts: Statements): string {
@@ -208,7 +215,7 @@ ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
 ) p left join lateral (
-  select b.key, b.retry_at, b.holder is null and b.state <> 'quarantined' as free,
+  select b.key, case when b.updated_at <= ${at} + interval '10 seconds' then b.retry_at end as retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
   from regrow.ledger b where b.key = p.key and b.job = $${first}::text
     and (not (select small from env) or p.key in (select r.key from remembered r)) offset 0
@@ -245,7 +252,7 @@ select json_build_object(
 from rows r left join lateral (
   select b.holder is not null as live, b.holder is null and b.state = 'quarantined' as aside,
     b.holder is null and b.state <> 'quarantined' and not r.renewed
-      and b.retry_at > r.at + make_interval(secs => $${values + 2}::float8 / 1000) as waits
+      and b.updated_at <= r.at + interval '10 seconds' and b.retry_at > r.at + make_interval(secs => $${values + 2}::float8 / 1000) as waits
   from regrow.ledger b where b.key = r.key and b.job = $${values + 1}::text offset 0
 ) l on true
 where not r.eligible`
@@ -285,12 +292,16 @@ select ${paused.replace('$JOB', `$${first}`)} as paused, (
 )::text as rows`
 }
 
-/** The rows of a check as one text, with dividers between them. Of bare keys: key, what it waits and its input, with commas. Others are listed as JSON, at a price. */
+/**
+ * The rows of a check as one text, with dividers between them. Of bare keys: key, what it waits and its input, with commas; a `u` behind the
+ * wait says that it has a unique key to give up. Others are listed as JSON, at a price.
+ */
 function listedRows(job: Job, key: string, shape: QueryShape): string {
   const waits = shape.runAt ? `case when c.run_at is null then 0 else ${waitMs('c.run_at', 'env.at')} end` : '0'
   if (!isBare(job.key) || shape.version !== null)
     return `json_agg(json_build_array(${key}, ${waits}, c.version, c.input))`
-  const facts = shape.runAt || shape.input ? ` || ',' || ${waits} || ',' || coalesce(c.input, '')` : ''
+  const unique = shape.unique ? ` || case when c.unique_key then 'u,' else ',' end` : ` || ','`
+  const facts = shape.runAt || shape.input ? ` || ',' || ${waits}${unique} || coalesce(c.input, '')` : ''
   return `string_agg(${key}${facts}, chr(30))`
 }
 
@@ -309,8 +320,9 @@ function pendingOf(text: string | null): Map<string, PendingKey> {
       const end = row.indexOf(',')
       const key = end < 0 ? row : row.slice(0, end)
       const facts = end < 0 ? end : row.indexOf(',', end + 1)
-      const waitMs = end < 0 ? 0 : Number(row.slice(end + 1, facts))
-      pending.set(key, { key, version: null, waitMs, input: end < 0 ? null : row.slice(facts + 1) || null })
+      const unique = facts > 0 && row.charCodeAt(facts - 1) === 117
+      const waitMs = end < 0 ? 0 : Number(row.slice(end + 1, unique ? facts - 1 : facts))
+      pending.set(key, { key, version: null, waitMs, input: end < 0 ? null : row.slice(facts + 1) || null, unique })
     }
   return pending
 }

@@ -26,11 +26,16 @@ limit $3::int`,
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as every, set_config('synchronous_commit', 'off', true) as quick
 ),
 won as (
-  update regrow.pulse p set audit_at = env.at + env.every from env where p.audit_at <= env.at and env.quick = 'off' returning 1
+  update regrow.pulse p set audit_at = env.at + env.every from env 
+  where (p.audit_at <= env.at or p.audit_at > env.at + greatest(env.every * 3, interval '1 minute')) and env.quick = 'off' returning 1
 )
 select exists (select 1 from won) as won,
-  (extract(epoch from greatest(p.audit_at, env.at) - env.at) * 1000)::float8 as wait_ms
-from regrow.pulse p cross join env`,
+  case when p.one then extract(epoch from greatest(p.audit_at, env.at) - env.at) * 1000 else 1000 end::float8 as wait_ms,
+  exists (
+    select 1 from jsonb_each_text($2::text::jsonb) as d(name, version) left join regrow.schedules s on s.name = d.name
+    where s.name is null or s.version < d.version::int or s.end_reason = 'absent'
+  ) as missing
+from env left join regrow.pulse p on true`,
   auditWrite: `with said as materialized (
   select v.key, w.word from jsonb_each($2::text::jsonb) as w(word, list)
   cross join lateral jsonb_array_elements_text(w.list) as v(key)
@@ -61,13 +66,31 @@ me as (
   update regrow.workers w
   set beat_at = env.at
     , stuck = env.stuck
+    , lease_ms = round($4::float8) -- since 9
   from env where w.id = $1::text and env.quick = 'off' returning w.id
 ),
+fleet as materialized (
+  select w.beat_at
+    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9
+    , env.lease -- before 9
+  from regrow.workers w cross join env
+),
 pulse as (
-  update regrow.pulse p
-  set grace_until = case when p.beat_at < env.at - env.lease / 2 then env.at + env.lease else p.grace_until end,
-    beat_at = env.at
-  from env where exists (select 1 from me)
+  insert into regrow.pulse as p (one, beat_at, grace_until)
+  select true, env.at, env.at + env.lease from env where exists (select 1 from me)
+  on conflict (one) do update set beat_at = excluded.beat_at,
+    grace_until = coalesce(
+      greatest(
+        case when p.beat_at < excluded.beat_at - (select lease from env) / 2 then excluded.beat_at + (select lease from env) end,
+        (
+          select excluded.beat_at + max(f.lease) from fleet f
+          where f.beat_at >= p.beat_at - f.lease and p.beat_at < excluded.beat_at - f.lease / 2
+        )
+      ),
+      least(p.grace_until, excluded.beat_at + greatest((select lease from env), (select max(lease) from fleet)))
+    )
+    , set_back_at = case when p.beat_at > excluded.beat_at + interval '10 seconds' then excluded.beat_at else p.set_back_at end -- since 9
+    , set_back_ms = case when p.beat_at > excluded.beat_at + interval '10 seconds' then extract(epoch from p.beat_at - excluded.beat_at) * 1000 else p.set_back_ms end -- since 9
 ),
 lost as materialized (
   select l.job, l.key, l.failures = 0 and l.crashes = 0 and l.retry_at is null as blank from regrow.ledger l
@@ -213,7 +236,7 @@ put as (
     from_at = case when s.ended_at is null and (s.cron, s.every_ms, s.tz, s.start_at, s.end_at) is not distinct from
       (excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at) then s.from_at else excluded.from_at end,
     seen_at = excluded.seen_at, version = s.version + 1, term = s.term + 1, ended_at = null, end_reason = null
-  where s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)
+  where s.declared = excluded.declared and s.end_reason is distinct from 'person'
     and (s.ended_at is not null or (s.job, s.lane, s.cron, s.every_ms, s.tz, s.start_at, s.end_at, s.missed, s.overlap, s.jitter_ms, s.key, s.input)
       is distinct from (excluded.job, excluded.lane, excluded.cron, excluded.every_ms, excluded.tz, excluded.start_at, excluded.end_at,
         excluded.missed, excluded.overlap, excluded.jitter_ms, excluded.key, excluded.input))
@@ -226,14 +249,41 @@ held as (
 select g.name from given g
 where exists (select 1 from put where put.name = g.name)
   or exists (select 1 from regrow.schedules s where s.name = g.name and s.declared = g.declared)`,
-  declareSweeps: `insert into regrow.sweeps as s (job, next_at
-  , every_ms
+  declareSweeps: `with env as materialized (
+  select regrow.clock() as at
+),
+x as materialized (
+  select * from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8, fingerprint text)
+),
+made as (
+  insert into regrow.sweeps (job, next_at, every_ms
+    , fingerprint -- since 9
+  )
+  select x.job, env.at, x.every_ms
+    , x.fingerprint -- since 9
+  from x cross join env order by x.job
+  on conflict (job) do nothing
+),
+known as materialized (
+  select s.job, x.every_ms, x.fingerprint
+    , x.fingerprint is not null and s.fingerprint is distinct from x.fingerprint as changed -- since 9
+    , false as changed -- before 9
+  from regrow.sweeps s join x on x.job = s.job
+  where s.every_ms is distinct from x.every_ms or $2::boolean
+    or (x.fingerprint is not null and s.fingerprint is distinct from x.fingerprint) -- since 9
+  order by s.job for update of s
 )
-select job, regrow.clock()
-  , every_ms
-from jsonb_to_recordset($1::text::jsonb) as x(job text, every_ms int8) order by job
-on conflict (job) do
-  update set every_ms = excluded.every_ms where s.every_ms is distinct from excluded.every_ms`,
+update regrow.sweeps s set every_ms = k.every_ms,
+  next_at = case when k.changed or $2::boolean then env.at else s.next_at end,
+  cursor = case when k.changed then null else s.cursor end,
+  term = s.term + case when k.changed then 1 else 0 end,
+  holder = case when k.changed then $3::text else s.holder end,
+  until = case when not k.changed then s.until when $3::text is not null then env.at + make_interval(secs => $4::float8 / 1000) end,
+  last_holder = case when k.changed then null else s.last_holder end,
+  pass_seen = case when k.changed then 0 else s.pass_seen end
+  , pass_unusable = case when k.changed then 0 else s.pass_unusable end -- since 9
+  , fingerprint = coalesce(k.fingerprint, s.fingerprint) -- since 9
+from known k cross join env where s.job = k.job`,
   dropQuarantined: `with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
 ),
@@ -261,6 +311,9 @@ gone as (
 unmade as (
   delete from regrow.intents n using doomed d where n.id = d.id
 ),
+lost as ( -- since 9
+  update regrow.slots t set reason = 'dropped' from doomed d where t.handed_intent = d.id -- since 9
+), -- since 9
 skipped as (
   update regrow.slots t set state = 'skipped', reason = 'dropped', ended_at = regrow.clock()
   from doomed d where t.lane = $1::text and t.key = d.key and t.state = 'waiting'
@@ -292,21 +345,23 @@ told as (
   select env.at, $2::text, 'schedule.end', p.job, json_build_object('schedule', p.name)::text from put p cross join env
 )
 select (select json_agg(extract(epoch from slot) * 1000 order by slot) from skipped)::text as skipped from put`,
-  endTurn: `with x as materialized (
-  select * from jsonb_to_record($4::text::jsonb) as x(cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
+  endTurns: `with x as materialized (
+  select * from jsonb_to_recordset($2::text::jsonb) as x(job text, term int8, cursor text, next_ms float8, error text, seen int8, passed int8, pushed int8, held int8,
     dropped int8, took_ms int8, audited boolean, finished boolean, brought_back boolean, estimate int8, oldest_ms float8, sample jsonb, counted int8,
-    unusable int8, unusable_key text)
+    unusable int8, unusable_key text, every_ms int8)
 ),
 mine as materialized (
   select s.job
     , s.heal
-  from regrow.sweeps s where s.job = $1::text and s.holder = $2::text and s.term = $3::int8 for update
+  from regrow.sweeps s join x on x.job = s.job where s.holder = $1::text and s.term = x.term
+  order by s.job for update of s
 ),
 ended as (
   update regrow.sweeps s
-  set holder = null, until = null, last_holder = $2::text, cursor = x.cursor,
+  set holder = null, until = null, last_holder = $1::text, cursor = x.cursor,
     next_at = case when s.next_at > s.last_attempt_at then s.next_at
       else regrow.clock() + make_interval(secs => x.next_ms / 1000) end,
+    every_ms = coalesce(x.every_ms, s.every_ms),
     last_success_at = case when x.error is null then regrow.clock() else s.last_success_at end,
     audited_at = case when x.audited then regrow.clock() else s.audited_at end,
     heal = case when x.brought_back then null else s.heal end,
@@ -327,25 +382,33 @@ ended as (
     pass_unusable = case when x.finished then 0 else s.pass_unusable + x.unusable end, -- since 9
     unusable_key = case when x.unusable > 0 then x.unusable_key when not x.finished or s.pass_unusable > 0 then s.unusable_key end, -- since 9
     last_error = x.error, seen = x.seen, pushed = x.pushed, held = x.held, took_ms = x.took_ms
-  from x cross join mine where s.job = mine.job
+  from x join mine on mine.job = x.job where s.job = mine.job
   returning s.job
+)
+, brought as materialized (
+  select mine.heal, sum(x.pushed - coalesce(x.counted, 0)) as pushed, count(*) filter (where x.brought_back) as jobs
+  from mine join x on x.job = mine.job where mine.heal is not null group by mine.heal
+)
+, healing as materialized (
+  select h.id from regrow.heals h where h.id in (select heal from brought) order by h.id for update of h
 )
 , counted as (
   update regrow.heals h
-  set pushed = h.pushed + x.pushed - coalesce(x.counted, 0), jobs_left = h.jobs_left - case when x.brought_back then 1 else 0 end,
-    ended_at = case when x.brought_back and h.jobs_left <= 1 then regrow.clock() end
-  from x cross join mine where h.id = mine.heal and h.ended_at is null
-  returning h.epoch, h.pushed, h.at, h.ended_at
+  set pushed = h.pushed + b.pushed, jobs_left = h.jobs_left - b.jobs,
+    ended_at = case when b.jobs > 0 and h.jobs_left <= b.jobs then regrow.clock() end
+  from brought b join healing on healing.id = b.heal where h.id = b.heal and h.ended_at is null
+  returning h.id, h.epoch, h.pushed, h.at, h.ended_at
 )
 , backlog as (
   update regrow.pauses p set backlog = s.pass_seen + x.seen
-  from x cross join mine cross join regrow.sweeps s
-  where p.job = $1::text and s.job = $1::text and p.backlog is null and x.finished
+  from mine join x on x.job = mine.job join regrow.sweeps s on s.job = mine.job
+  where p.job = mine.job and p.backlog is null and x.finished
 )
-select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null`,
+select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c.ended_at - c.at) * 1000)::float8 as took_ms from counted c where c.ended_at is not null order by c.id`,
   examineDeclarations: `select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
 from regrow.workers w
-where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000)
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => coalesce(w.lease_ms, $1::float8) / 1000) -- since 9
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000) -- before 9
 order by w.started_at, w.id`,
   examineServer: `select current_user::text as "user", current_setting('server_version_num')::int as version,
   pg_is_in_recovery() as replica, current_setting('transaction_read_only') = 'on' as read_only,
@@ -380,17 +443,21 @@ join pg_catalog.pg_class r on r.oid = coalesce(pg_partition_root(c.oid), c.oid)
 join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace`,
   explainKey: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $3::float8 / 1000) as lease
+),
+beating as materialized (
+  select w.id, w.jobs from regrow.workers w cross join env
+  where w.beat_at >= env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at >= env.at - env.lease -- before 9
 )
 select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   l.state, l.version, l.failures, l.crashes, l.crashes - l.pardoned >= 2 as suspect, l.error, l.solo,
-  (extract(epoch from l.retry_at) * 1000)::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
+  case when l.updated_at <= env.at + interval '10 seconds' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
   l.holder is not null as held, w.host, w.pid, (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
-  w.beat_at >= env.at - env.lease as beating, w.stuck,
+  case when w.id is not null then exists (select 1 from beating b where b.id = w.id) end as beating, w.stuck,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
-  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease)::int as live,
-  (select count(*) from regrow.workers x where x.beat_at >= env.at - env.lease and (jsonb_exists(x.jobs, $1::text) or $1::text = 'regrow.slots'))::int as able,
-  (select count(*) from regrow.ledger o join regrow.workers x on x.id = o.holder
-   where o.job = $1::text and o.holder is not null and x.beat_at >= env.at - env.lease)::int as running,
+  (select count(*) from beating)::int as live,
+  (select count(*) from beating b where jsonb_exists(b.jobs, $1::text) or $1::text = 'regrow.slots')::int as able,
+  (select count(*) from regrow.ledger o join beating b on b.id = o.holder where o.job = $1::text and o.holder is not null)::int as running,
   exists (
     select 1 from regrow.ledger o where o.job = $1::text and o.holder is not null and o.crashes >= 2 and o.crashes - o.pardoned >= 2
       and o.key <> $2::text
@@ -490,14 +557,26 @@ select f.*, exists (select 1 from allowed) as done from found f`,
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease, $1::float8 < 0 as all_dead
 ),
 open as materialized (
-  select 1 from regrow.pulse p cross join env
+  select p.beat_at from env left join regrow.pulse p on true
   where env.all_dead or (env.at >= p.grace_until and p.beat_at >= env.at - env.lease / 2)
 ),
+leases as materialized (
+  select w.id
+    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9
+    , env.lease -- before 9
+  from regrow.workers w cross join env
+),
 dead as materialized (
-  select w.id from regrow.workers w cross join env
-  where exists (select 1 from open) and (env.all_dead or w.beat_at < env.at - env.lease)
+  select w.id from regrow.workers w join leases l on l.id = w.id cross join env cross join open
+  where env.all_dead or (w.beat_at < env.at - l.lease and open.beat_at >= env.at - l.lease / 2)
   order by w.id
   for update of w skip locked
+),
+ahead as (
+  update regrow.workers w set beat_at = env.at
+  from env where w.id in (
+    select f.id from regrow.workers f where f.beat_at > (select at from env) + interval '10 seconds' order by f.id for update skip locked
+  )
 ),
 removed as (
   delete from regrow.workers w using dead where w.id = dead.id
@@ -551,6 +630,12 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+  hand: `update regrow.slots t set handed_job = $2::text, handed_intent = $3::text::uuid, handed_key = $4::text -- since 9
+where t.schedule = split_part($1::text, '@', 1) and t.key = $1::text and t.state in ('waiting', 'held') -- since 9
+select $1::text, $2::text, $3::text, $4::text where false -- before 9`,
+  holdMerged: `select n.id::text as id from regrow.intents n
+where n.id = any ($2::text::uuid[]) and n.job = $1::text and n.unique_key is not null
+order by n.id for share`,
   identity: `select concat_ws(' ', (select value from regrow.meta where name = 'identity'), c.system_identifier, current_database()) as identity
 from pg_control_system() c`,
   inspectHeals: `select h.queue, h.epoch::text as epoch, h.how, h.noticed_by, h.jobs_left, h.pushed::float8 as pushed,
@@ -559,6 +644,11 @@ from regrow.heals h order by h.at desc, h.id desc limit $1::int`,
   inspectJobs: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 ),
+fleet as materialized (
+  select w.id, w.jobs, w.beat_at, env.at - w.beat_at <= coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as live -- since 9
+  select w.id, w.jobs, w.beat_at, env.at - w.beat_at <= env.lease as live -- before 9
+  from regrow.workers w cross join env
+),
 ledger as materialized (
   select l.job, count(*) filter (where l.state = 'running') as running, count(*) filter (where l.state = 'retrying') as retrying,
     count(*) filter (where l.state = 'quarantined') as quarantined,
@@ -566,9 +656,9 @@ ledger as materialized (
       then l.error like 'It ran and returned, but the row is still pending%' end) as no_progress,
     count(*) filter (where l.holder is not null and o.since is not null) as unowned,
     min(o.since) filter (where l.holder is not null) as unowned_since
-  from regrow.ledger l cross join env left join regrow.workers w on w.id = l.holder
+  from regrow.ledger l left join fleet w on w.id = l.holder
   cross join lateral (
-    select case when w.id is null then l.updated_at when w.beat_at < env.at - env.lease then w.beat_at end as since
+    select case when w.id is null then l.updated_at when not w.live then w.beat_at end as since
   ) o
   group by l.job
 ),
@@ -576,8 +666,8 @@ intents as materialized (
   select job, count(*) as waiting from regrow.intents group by job
 ),
 handled as materialized (
-  select x.job, count(*) filter (where w.beat_at >= env.at - env.lease) as workers
-  from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as x(job) group by x.job
+  select x.job, count(*) filter (where w.live) as workers
+  from fleet w cross join lateral jsonb_object_keys(w.jobs) as x(job) group by x.job
 ),
 paused as materialized (
   select p.* from regrow.pauses p cross join env where p.until is null or p.until > env.at
@@ -586,10 +676,12 @@ named as (
   select job from regrow.sweeps union select job from ledger union select job from intents
   union select job from handled union select job from paused
 )
-select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
+select (extract(epoch from env.at) * 1000)::float8 as at_ms, u.one is null as pulse_missing,
+  (extract(epoch from u.set_back_at) * 1000)::float8 as set_back_at_ms, u.set_back_ms::float8 as set_back_ms, -- since 9
+  named.job,
   coalesce(l.running, 0)::int as running, coalesce(l.retrying, 0)::int as retrying,
   coalesce(l.quarantined, 0)::int as quarantined, coalesce(n.waiting, 0)::int as intents,
-  case when named.job = 'regrow.slots' then (select count(*) from regrow.workers w where w.beat_at >= env.at - env.lease)
+  case when named.job = 'regrow.slots' then (select count(*) from fleet w where w.live)
     else coalesce(h.workers, 0) end::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
   (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
@@ -603,7 +695,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, named.job,
   (extract(epoch from s.oldest_at) * 1000)::float8 as oldest_ms, p.backlog::float8 as backlog,
   p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
-from env left join named on true
+from env left join named on true left join regrow.pulse u on true
 left join ledger l on l.job = named.job
 left join intents n on n.job = named.job
 left join handled h on h.job = named.job
@@ -619,21 +711,24 @@ union
 select $1::text where exists (select 1 from regrow.intents where job = $1::text)
   or exists (select 1 from regrow.ledger where job = $1::text and state = 'quarantined')
 order by job`,
+  inspectQueues: `select queue, (extract(epoch from bumped_at) * 1000)::float8 as looked_ms from regrow.marks order by bumped_at desc, queue limit $1::int`,
   inspectWorkers: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $1::float8 / 1000) as lease
 )
 select w.id, w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms,
-  (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms, w.beat_at >= env.at - env.lease as live,
+  (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
+  w.beat_at >= env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as live, w.lease_ms::float8 as lease_ms, -- since 9
+  w.beat_at >= env.at - env.lease as live, -- before 9
   (select coalesce(json_agg(x.job order by x.job), '[]') from jsonb_object_keys(w.jobs) as x(job))::text as jobs,
   (select count(*) from regrow.ledger l where l.holder = w.id)::int as running,
   w.stuck
 from regrow.workers w cross join env
 order by w.started_at, w.id`,
-  lateIntents: `select id::text as id, unique_key, job from regrow.intents
+  lateIntents: `select id::text as id, unique_key, null as job from regrow.intents
 where job = $1::text and unique_key = any (array(select jsonb_array_elements_text($2::text::jsonb)))
 union all
 select id::text as id, null as unique_key, job from regrow.intents
-where job is distinct from $1::text and id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
+where id = any (array(select jsonb_array_elements_text($3::text::jsonb)::uuid))`,
   leave: `with turns as (
   update regrow.sweeps set holder = null, until = null where holder = $1::text
 )
@@ -662,14 +757,29 @@ limit $8::int`,
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 chosen as materialized (
   select s.* from regrow.schedules s
   where ($1::text is null or s.name = $1::text) and ($2::text is null or s.job = $2::text) and s.name > coalesce($3::text, '')
   order by s.name limit $4::int
 )
-select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.cron, s.every_ms::float8 as every_ms, s.tz,
+select
+  coalesce(h.handed_intent::text, h.handed_key) as handed_key, h.handed_job, -- since 9
+  case -- since 9
+    when h.handed_job is null then null -- since 9
+    when h.reason = 'dropped' then 'dropped' -- since 9
+    else coalesce(( -- since 9
+      select case when l.holder is not null then 'running' when l.state = 'quarantined' then l.state else 'retrying' end -- since 9
+      from regrow.ledger l where l.key = coalesce(h.handed_intent::text, h.handed_key) and l.job = h.handed_job -- since 9
+    ), case when h.handed_intent is null then 'unknown' -- since 9
+      when exists (select 1 from regrow.intents n where n.id = h.handed_intent) then 'pending' else 'done' end) -- since 9
+  end as handed_state, -- since 9
+  null as handed_key, null as handed_job, null as handed_state, -- before 9
+  (extract(epoch from h.slot) * 1000)::float8 as handed_ms, -- since 9
+  null as handed_ms, -- before 9
+  (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.lane, s.version, s.cron, s.every_ms::float8 as every_ms, s.tz,
   s.missed, s.overlap, s.jitter_ms::float8 as jitter_ms, s.key, s.input::text as input, s.declared, s.pause_reason, s.pause_author, s.end_reason,
   (extract(epoch from s.start_at) * 1000)::float8 as start_at_ms, (extract(epoch from s.end_at) * 1000)::float8 as end_at_ms,
   (extract(epoch from s.created_at) * 1000)::float8 as created_ms, (extract(epoch from s.last_slot) * 1000)::float8 as last_slot_ms,
@@ -684,9 +794,25 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
 from env left join chosen s on true left join lateral (
   select o.slot, o.due_at from regrow.slots o
   where o.schedule = s.name and o.state in ('waiting', 'held') and o.begun_at is null order by o.slot limit 1
-) n on true
+) n on true left join lateral ( -- since 9
+  select t.slot, t.reason, t.handed_job, t.handed_intent, t.handed_key from regrow.slots t -- since 9
+  where t.schedule = s.name and t.handed_job is not null order by t.slot desc limit 1 -- since 9
+) h on s.lane <> s.job -- since 9
+) n on true -- before 9
 order by s.name`,
-  listSlots: `select (extract(epoch from t.slot) * 1000)::float8 as slot_ms, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, t.key,
+  listSlots: `select
+  coalesce(t.handed_intent::text, t.handed_key) as handed_key, t.handed_job, -- since 9
+  case -- since 9
+    when t.handed_job is null then null -- since 9
+    when t.reason = 'dropped' then 'dropped' -- since 9
+    else coalesce(( -- since 9
+      select case when l.holder is not null then 'running' when l.state = 'quarantined' then l.state else 'retrying' end -- since 9
+      from regrow.ledger l where l.key = coalesce(t.handed_intent::text, t.handed_key) and l.job = t.handed_job -- since 9
+    ), case when t.handed_intent is null then 'unknown' -- since 9
+      when exists (select 1 from regrow.intents n where n.id = t.handed_intent) then 'pending' else 'done' end) -- since 9
+  end as handed_state, -- since 9
+  null as handed_key, null as handed_job, null as handed_state, -- before 9
+  (extract(epoch from t.slot) * 1000)::float8 as slot_ms, (extract(epoch from t.due_at) * 1000)::float8 as due_ms, t.key,
   case t.state when 'held' then 'waiting' else t.state end as state, t.reason, (extract(epoch from t.through) * 1000)::float8 as through_ms,
   t.count, (extract(epoch from t.begun_at) * 1000)::float8 as begun_ms, (extract(epoch from t.ended_at) * 1000)::float8 as ended_ms
 from regrow.slots t where t.schedule = $1::text order by t.slot desc limit $2::int`,
@@ -709,18 +835,19 @@ mine as (
   update regrow.marks m set bumped_at = env.at from due cross join env where m.queue = due.queue
   returning m.epoch, m.sequence
 )
-select epoch::text as epoch, sequence::text as sequence, true as first, false as bumps from made
+select epoch::text as epoch, sequence::text as sequence, true as first, false as bumps, false as set_back from made
 union all
-select epoch::text, sequence::text, false, true from mine
+select epoch::text, sequence::text, false, true, false from mine
 union all
-select m.epoch::text, m.sequence::text, false, false from regrow.marks m
+select m.epoch::text, m.sequence::text, false, false, m.bumped_at > env.at + interval '10 seconds' from regrow.marks m cross join env
 where m.queue = $1::text and not exists (select 1 from mine)`,
   lookSchedules: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $4::float8 / 1000) as lease
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 chosen as materialized (
   select s.* from regrow.schedules s
@@ -743,6 +870,12 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, s.name, s.job, s.la
     )
   ) end::float8 as handed_ms,
   case when s.lane = s.job then s.lane in (select job from live) else exists (select 1 from live) end as live,
+  case when s.ran_until > coalesce(s.last_slot, '-infinity') then ( -- since 9
+    select json_agg(extract(epoch from r.slot) * 1000 order by r.slot) from ( -- since 9
+      select t.slot from regrow.slots t where t.schedule = s.name and t.slot > coalesce(s.last_slot, '-infinity') and t.slot <= s.ran_until -- since 9
+        and (t.state = 'ran' or t.begun_at is not null) order by t.slot limit 2000 -- since 9
+    ) r -- since 9
+  ) end::text as ran, -- since 9
   (
     select json_agg(json_build_array(extract(epoch from o.slot) * 1000, extract(epoch from o.due_at) * 1000, o.key, o.state = 'held',
       extract(epoch from o.begun_at) * 1000,
@@ -759,9 +892,12 @@ order by s.name`,
 ),
 won as (
   update regrow.marks m
-  set epoch = greatest(m.epoch, coalesce($3::text::int8, 0)) + 1, sequence = 0, epoch_at = env.at, bumped_at = env.at
+  set epoch = case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end
+      + case when $3::text = (m.epoch + 1)::text then 1 else 0 end,
+    sequence = 0, epoch_at = env.at, bumped_at = env.at
   from env
-  where m.queue = $1::text and m.epoch = $2::text::int8 and m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000)
+  where m.queue = $1::text and m.epoch::float8 = $2::text::float8
+    and (m.epoch_at <= env.at - make_interval(secs => $6::float8 / 1000) or m.epoch_at > env.at + interval '10 seconds')
   returning m.epoch, env.at
 ),
 swept as materialized (
@@ -867,6 +1003,11 @@ on conflict (job) do update set reason = excluded.reason, author = excluded.auth
 returning p.job, p.reason, p.author, (extract(epoch from p.since) * 1000)::float8 as since_ms,
   (extract(epoch from p.until) * 1000)::float8 as until_ms
   , p.backlog::float8 as backlog`,
+  pendingIntents: `select id, run_at, created_at, input::text as input,
+  (unique_key not like 'schedule %'
+    or started_key is not null -- since 9
+  ) is true as unique_key
+from regrow.intents where job = $1::text`,
   plainText: `regrow.plain_text(:column) -- since 9
 :column::text -- before 9`,
   raiseMark: `with quick as materialized (
@@ -917,13 +1058,38 @@ added as (
 )
 select exists (select 1 from regrow.pauses p where p.job = $1::text and (p.until is null or p.until > (select at from env))) as paused,
   (select extract(epoch from at) * 1000 from env)::float8 as at_ms`,
-  register: `with pulse as (
-  update regrow.pulse p
-  set grace_until = case when p.beat_at < t.at - t.lease / 2 then t.at + t.lease else p.grace_until end, beat_at = t.at
-  from (select regrow.clock() as at, make_interval(secs => $5::float8 / 1000) as lease) t
+  register: `with env as materialized (
+  select regrow.clock() as at, make_interval(secs => $5::float8 / 1000) as lease
+),
+fleet as materialized (
+  select w.beat_at
+    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9
+    , env.lease -- before 9
+  from regrow.workers w cross join env
+),
+pulse as (
+  insert into regrow.pulse as p (one, beat_at, grace_until)
+  select true, env.at, env.at + env.lease from env
+  on conflict (one) do update set beat_at = excluded.beat_at,
+    grace_until = coalesce(
+      greatest(
+        case when p.beat_at < excluded.beat_at - (select lease from env) / 2 then excluded.beat_at + (select lease from env) end,
+        (
+          select excluded.beat_at + max(f.lease) from fleet f
+          where f.beat_at >= p.beat_at - f.lease and p.beat_at < excluded.beat_at - f.lease / 2
+        )
+      ),
+      least(p.grace_until, excluded.beat_at + greatest((select lease from env), (select max(lease) from fleet)))
+    )
+    , set_back_at = case when p.beat_at > excluded.beat_at + interval '10 seconds' then excluded.beat_at else p.set_back_at end -- since 9
+    , set_back_ms = case when p.beat_at > excluded.beat_at + interval '10 seconds' then extract(epoch from p.beat_at - excluded.beat_at) * 1000 else p.set_back_ms end -- since 9
 )
-insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
-values ($1::text, $2::text, $3::int, $4::text::jsonb, regrow.clock(), regrow.clock())
+insert into regrow.workers (id, host, pid, jobs, started_at, beat_at
+  , lease_ms -- since 9
+)
+select $1::text, $2::text, $3::int, $4::text::jsonb, env.at, env.at
+  , round($5::float8) -- since 9
+from env
 on conflict (id) do nothing`,
   releaseQuarantined: `with held as materialized (
   select i.key, h.failures, h.crashes, h.error from (
@@ -980,6 +1146,33 @@ from jsonb_to_recordset($1::text::jsonb) as x(job text, key text, state text, ve
 order by key collate "C", job
 on conflict (key, job) do nothing
 returning job, key`,
+  removeSchedule: `with env as materialized (
+  select regrow.clock() as at
+),
+mine as materialized (
+  select s.name, s.job from regrow.schedules s where s.name = $1::text for update
+),
+known as materialized (
+  select l.key, l.job from regrow.ledger l
+  join (select t.key, t.lane from regrow.slots t where t.schedule = (select name from mine) and t.state in ('waiting', 'held')) o
+    on o.key = l.key and o.lane = l.job
+  where l.holder is null
+  order by l.key collate "C", l.job for update of l
+),
+forgotten as (
+  delete from regrow.ledger l using known k where l.key = k.key and l.job = k.job and l.holder is null
+),
+unmade as (
+  delete from regrow.slots t where t.schedule = (select name from mine)
+),
+gone as (
+  delete from regrow.schedules s where s.name = (select name from mine) returning s.name, s.job
+),
+told as (
+  insert into regrow.audit (at, author, action, job, detail)
+  select env.at, $2::text, 'schedule.remove', g.job, json_build_object('schedule', g.name)::text from gone g cross join env
+)
+select name from gone`,
   resumeSchedule: `with env as materialized (
   select regrow.clock() as at
 ),
@@ -1021,6 +1214,37 @@ told as (
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
+  rewindSchedules: `with env as materialized (
+  select regrow.clock() as at
+),
+late as materialized (
+  select s.name, s.jitter_ms from regrow.schedules s cross join env
+  where s.ended_at is null and s.name = any (array(select jsonb_array_elements_text($1::text::jsonb))) and (
+    select count(*) from (
+      select 1 from regrow.slots t where t.schedule = s.name and t.slot > env.at and t.state = 'ran' limit 1001
+    ) ahead
+  ) <= 1000
+  order by s.name for update of s
+),
+held as (
+  update regrow.slots t set state = 'held' from late cross join env
+  where t.schedule = late.name and t.state = 'waiting' and t.begun_at is null
+    and (t.slot > env.at or t.due_at > t.slot + make_interval(secs => late.jitter_ms::float8 / 1000))
+),
+forgotten as (
+  delete from regrow.slots t using late cross join env
+  where t.schedule = late.name and t.state = 'skipped' and t.slot > env.at
+),
+shortened as (
+  update regrow.slots t set through = env.at, count = null from late cross join env
+  where t.schedule = late.name and t.state = 'skipped' and t.slot <= env.at and t.through > env.at
+)
+update regrow.schedules s set term = s.term + 1,
+  from_at = least(s.from_at, env.at),
+  last_slot = case when s.last_slot > env.at then env.at else s.last_slot end,
+  ran_until = (select max(t.slot) from regrow.slots t where t.schedule = s.name and t.slot > env.at and (t.state = 'ran' or t.begun_at is not null))
+from late cross join env where s.name = late.name
+returning s.name`,
   runSchedule: `with env as materialized (
   select date_trunc('milliseconds', regrow.clock()) as at
 ),
@@ -1142,7 +1366,9 @@ ran as (
 )
 select take::text as take from held`,
   showQuarantined: `select l.job, l.key, l.version, l.failures, l.crashes, l.error, (extract(epoch from l.updated_at) * 1000)::float8 as since_ms,
-  n.input::text as input, n.unique_key, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  n.input::text as input, (extract(epoch from n.created_at) * 1000)::float8 as created_ms,
+  coalesce(n.unique_key, n.started_key) as unique_key, -- since 9
+  n.unique_key, -- before 9
   (extract(epoch from n.run_at) * 1000)::float8 as run_ms
 from regrow.ledger l
 left join regrow.intents n on n.job = l.job
@@ -1153,7 +1379,8 @@ where l.key = $2::text and l.job = $1::text and l.state = 'quarantined'`,
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 )
 select s.name, s.job, f.why, (extract(epoch from f.since) * 1000)::float8 as since_ms,
   case when s.declared and f.why = 'absent' then (extract(epoch from s.seen_at + interval '7 days') * 1000)::float8 end as ends_ms
@@ -1185,13 +1412,46 @@ where s.ended_at is null and s.paused_at is null
       select 1 from regrow.ledger l where l.key = n.id::text and l.job = n.job and l.state = 'quarantined' and l.holder is null
     )
   ))
-order by f.since limit $2::int`,
+union all
+select d.name, d.name, 'undeclared', (extract(epoch from env.at) * 1000)::float8, null
+from jsonb_array_elements_text($3::text::jsonb) as d(name) cross join env
+where not exists (select 1 from regrow.schedules s where s.name = d.name) and exists (
+  select 1 from regrow.workers w where jsonb_exists(w.jobs, d.name) and w.started_at < env.at - interval '30 seconds'
+) and d.name in (select job from live)
+order by since_ms limit $2::int`,
   standing: `select l.key, l.holder is not null as live, l.state = 'quarantined' as quarantined, l.version,
-  coalesce(extract(epoch from l.retry_at - (select regrow.clock())) * 1000, 0)::float8 as wait_ms
-from jsonb_array_elements_text($2::text::jsonb) as i(key)
+  case when l.updated_at > env.at + interval '10 seconds' then 0 else coalesce(extract(epoch from l.retry_at - env.at) * 1000, 0) end::float8 as wait_ms
+from (select regrow.clock() as at) env cross join jsonb_array_elements_text($2::text::jsonb) as i(key)
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
 ) l`,
+  startUnique: `with mine as materialized (
+  select n.id,
+    coalesce(n.unique_key, n.started_key) as text -- since 9
+    n.unique_key as text -- before 9
+  from regrow.intents n
+  where n.id = any ($2::text::uuid[]) and n.job = $1::text
+  order by n.id for update skip locked
+),
+ready as materialized (
+  select m.id from mine m
+  where not exists (
+    select 1 from regrow.intents o
+    where o.job = $1::text and o.unique_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[]))
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0)
+  )
+  and not exists ( -- since 9
+    select 1 from regrow.intents o -- since 9
+    where o.job = $1::text and o.started_key = m.text and o.id <> m.id and not (o.id > m.id and o.id = any ($2::text::uuid[])) -- since 9
+      and exists (select 1 from regrow.ledger l where l.key = o.id::text and l.job = $1::text and l.holder is not null offset 0) -- since 9
+  ) -- since 9
+),
+started as (
+  update regrow.intents n set unique_key = null
+    , started_key = n.unique_key -- since 9
+  where n.id = any (array(select id from ready)) and n.unique_key is not null
+)
+select string_agg(id::text, ',') as ids from ready`,
   takeNamed: `with env as materialized (
   select regrow.clock() as at, set_config('synchronous_commit', 'off', true) as quick,
     current_setting('regrow.popped', true) as popped,
@@ -1237,8 +1497,9 @@ taken as (
   where env.registered and env.quick = 'off' and not env.occupied
   order by i.key collate "C", i.job
   on conflict (key, job) do update
-    set holder = excluded.holder, take = excluded.take, state = 'running', solo = false
-    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock())
+    set holder = excluded.holder, take = excluded.take, state = 'running', solo = false,
+      retry_at = case when l.retry_at > excluded.updated_at then excluded.updated_at else l.retry_at end
+    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds')
       and ($2::boolean or l.crashes - l.pardoned < 2)
   returning l.take, l.failures, l.crashes, l.version, l.together,
     l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
@@ -1247,7 +1508,7 @@ refused as materialized (
   select i.take, env.registered, env.at, b.* from input i
   cross join env
   left join lateral (
-    select l.holder, l.state, l.retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
+    select l.holder, l.state, case when l.updated_at <= env.at + interval '10 seconds' then l.retry_at end as retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
     from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
   ) b on true
   where i.take not in (select take from taken)
@@ -1272,11 +1533,14 @@ select (select string_agg(take::text, ',') from taken where plain) as plain,
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 settled as materialized (
   select exists (
-    select 1 from regrow.workers w where w.beat_at > env.at - env.lease and w.started_at <= env.at - interval '1 hour'
+    select 1 from regrow.workers w where w.started_at <= env.at - interval '1 hour'
+      and w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+      and w.beat_at > env.at - env.lease -- before 9
   ) as yes from env
 ),
 mine as materialized (
@@ -1320,8 +1584,9 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at or s.holder = $1::text)
-    and s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
+  where (s.holder is null or s.until <= env.at or s.holder = $1::text or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))
+    and (s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
+      or s.next_at > env.at + make_interval(secs => s.every_ms * 1.2::float8 / 1000 + 10))
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
   order by
     s.errors > 0,
@@ -1331,12 +1596,17 @@ due as materialized (
 ),
 won as (
   update regrow.sweeps s
-  set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at
+  set holder = $1::text, term = s.term + 1, until = env.at + make_interval(secs => $3::float8 / 1000), last_attempt_at = env.at,
+    next_at = least(s.next_at, env.at)
   from due cross join env where s.job = due.job
   returning s.job, s.term, s.cursor
     , s.ramped_at
+),
+shortened as (
+  update regrow.pauses p set since = env.at, until = p.until - (p.since - env.at)
+  from env where p.until is not null and p.since > env.at + interval '10 seconds'
 )
-select asked.job, won.job is not null as won, won.term::text as term, won.cursor,
+select asked.job, s.job is null as missing, won.job is not null as won, won.term::text as term, won.cursor,
   (extract(epoch from env.at) * 1000)::float8 as at_ms,
   (extract(epoch from env.at - s.audited_at) * 1000)::float8 as audited_ms,
   p.until <= env.at as pause_over,

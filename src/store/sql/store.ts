@@ -21,8 +21,9 @@ import { sqlSweeps } from './sweeps.ts'
 import { sqlTimetable } from './timetable.ts'
 import { sqlWorkers } from './workers.ts'
 
-/** The schema that has the tables of schedules. */
+/** The schema that has the tables of schedules, and the one that can bring them back from the future. */
 const schedulesSince = 6
+const rewindsSince = 9
 
 /** `exclusive`: nobody else can have it open, so every claim that is found at the start belongs to the dead. */
 export function sqlStore<Tx>(
@@ -49,10 +50,11 @@ export function sqlStore<Tx>(
     pauses: sqlPauses(db, texts),
     forgetting: sqlForgetting(db, texts),
     coverage: sqlCoverage(db, texts),
-    schedules: sqlSchedules(db, texts, hasSchedules),
+    schedules: sqlSchedules(db, texts, hasSchedules, () => schema >= rewindsSince),
     timetable: sqlTimetable(db, texts, hasSchedules),
     source: (job) => sqlSource(db, ledger, job, texts),
     transaction: (fn, options) => db.transaction(fn, options),
+    ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)

@@ -1,6 +1,6 @@
 // Whose turn it is, in SQL: compare-and-set on the row of the job.
 import type { Row, SqlDatabase } from '../executor.ts'
-import type { Sample, Sweeps, Turn } from '../sweeps.ts'
+import type { EndedTurn, Sample, Sweeps, Turn } from '../sweeps.ts'
 import type { Statements } from './schema.ts'
 
 /** A turn that gave no sign for so long is anybody's; longer than one page may take. */
@@ -10,9 +10,9 @@ const standBackMs = 500
 
 export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
   return {
-    async declare(jobs) {
-      const list = jobs.map(({ job, everyMs }) => ({ job, every_ms: Math.round(everyMs) }))
-      await db.query(texts().declareSweeps, [JSON.stringify(list)])
+    async declare(jobs, { holder = null, due = false }: { holder?: string | null; due?: boolean } = {}) {
+      const list = jobs.map(({ everyMs, ...rest }) => ({ ...rest, every_ms: Math.round(everyMs) }))
+      await db.query(texts().declareSweeps, [JSON.stringify(list), due, holder, turnMs])
     },
     async turn(holder, jobs, max) {
       const { rows } = await db.query(texts().turn, [holder, JSON.stringify(jobs), turnMs, max, standBackMs])
@@ -21,31 +21,25 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
       // that gave it. What commits after this takes the turn away again.
       const held = won.length > 0 ? (await db.query(texts().listPauses)).rows : []
       const paused = new Set(held.map((row) => row.job as string))
-      const waits = rows.filter((row) => row.won !== true).map((row) => Number(row.wait_ms))
+      const waits = rows.filter((row) => row.won !== true && row.missing !== true).map((row) => Number(row.wait_ms))
       return {
         turns: won.map((row) => turnOf(row, paused.has(row.job as string))),
         nextMs: Math.max(0, Math.min(...waits, Number.POSITIVE_INFINITY)),
         pausesOver: rows.filter((row) => row.pause_over === true).map((row) => row.job as string),
+        missing: rows.filter((row) => row.missing === true).map((row) => row.job as string),
       }
     },
     async advance(holder, turn, cursor, pushed = 0) {
       const { rows } = await db.query(texts().advance, [turn.job, holder, turn.term, cursor, turnMs, pushed])
       return rows.length === 1
     },
-    async end(holder, turn, { nextMs, tookMs, oldestMs, broughtBack, unusable, ...end }) {
-      const detail = JSON.stringify({
-        ...end,
-        unusable: unusable?.count ?? 0,
-        unusable_key: unusable?.key ?? null,
-        next_ms: nextMs,
-        took_ms: Math.round(tookMs),
-        oldest_ms: oldestMs ?? null,
-        brought_back: broughtBack === true,
-        finished: end.finished === true,
-      })
-      const { rows } = await db.query(texts().endTurn, [turn.job, holder, turn.term, detail])
-      const row = rows[0]
-      return row ? { epoch: Number(row.epoch), pushed: Number(row.pushed), tookMs: Number(row.took_ms) } : null
+    async end(holder, ends) {
+      const { rows } = await db.query(texts().endTurns, [holder, JSON.stringify(ends.map(endRow))])
+      return rows.map((row) => ({
+        epoch: Number(row.epoch),
+        pushed: Number(row.pushed),
+        tookMs: Number(row.took_ms),
+      }))
     },
     async makeDue(jobs, { anew = false, ramped = false } = {}) {
       await db.query(texts().makeDue, [JSON.stringify(jobs), anew, ramped])
@@ -53,6 +47,22 @@ export function sqlSweeps(db: SqlDatabase, texts: () => Statements): Sweeps {
     async noProgress(job, count) {
       await db.query(texts().noProgress, [job, count])
     },
+  }
+}
+
+function endRow({ turn, end: { nextMs, tookMs, oldestMs, broughtBack, unusable, everyMs, ...end } }: EndedTurn) {
+  return {
+    ...end,
+    job: turn.job,
+    term: turn.term,
+    unusable: unusable?.count ?? 0,
+    unusable_key: unusable?.key ?? null,
+    next_ms: nextMs,
+    took_ms: Math.round(tookMs),
+    oldest_ms: oldestMs ?? null,
+    brought_back: broughtBack === true,
+    finished: end.finished === true,
+    every_ms: everyMs === undefined ? null : Math.round(everyMs),
   }
 }
 

@@ -9,11 +9,14 @@ with env as materialized (
 ),
 live as materialized (
   select distinct j.job from regrow.workers w cross join env cross join lateral jsonb_object_keys(w.jobs) as j(job)
-  where w.beat_at > env.at - env.lease
+  where w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+  where w.beat_at > env.at - env.lease -- before 9
 ),
 settled as materialized (
   select exists (
-    select 1 from regrow.workers w where w.beat_at > env.at - env.lease and w.started_at <= env.at - interval '1 hour'
+    select 1 from regrow.workers w where w.started_at <= env.at - interval '1 hour'
+      and w.beat_at > env.at - coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) -- since 9
+      and w.beat_at > env.at - env.lease -- before 9
   ) as yes from env
 ),
 mine as materialized (

@@ -1,7 +1,7 @@
 // What people see of schedules and do with them, in SQL.
 import type { Row, SqlDatabase } from '../executor.ts'
 import type { ScheduleSpec } from '../schedules.ts'
-import type { StaleSchedule, Timetable, TimetableRow, TimetableSlot } from '../timetable.ts'
+import type { HandedOver, StaleSchedule, Timetable, TimetableRow, TimetableSlot } from '../timetable.ts'
 import type { Statements } from './schema.ts'
 
 /** `available`: false on a schema that is older than schedules; there are none. */
@@ -14,18 +14,18 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
       const { rows } = await db.query(texts().listSchedules, [null, job, after, limit, leaseMs])
       return { at: new Date(Number(rows[0]?.at_ms)), rows: rows.filter(({ name }) => name !== null).map(rowOf) }
     },
-    async find(name, leaseMs) {
+    async find(name, leaseMs, tx) {
       if (!available()) return null
-      const { rows } = await db.query(texts().listSchedules, [name, null, null, 1, leaseMs])
+      const { rows } = await (tx ?? db).query(texts().listSchedules, [name, null, null, 1, leaseMs])
       return rows[0]?.name === name ? rowOf(rows[0] as Row) : null
     },
     async slots(name, limit) {
       if (!available()) return []
       return (await db.query(texts().listSlots, [name, limit])).rows.map(slotOf)
     },
-    async stale(limit, leaseMs) {
+    async stale(limit, leaseMs, declared = []) {
       if (!available()) return []
-      const { rows } = await db.query(texts().staleSchedules, [leaseMs, limit])
+      const { rows } = await db.query(texts().staleSchedules, [leaseMs, limit, JSON.stringify(declared)])
       return rows.map((row) => ({
         name: row.name as string,
         job: row.job as string,
@@ -41,6 +41,7 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
       const skipped = JSON.parse((row?.skipped as string | null | undefined) ?? '[]') as number[]
       return row ? skipped.map((ms) => date(ms) as Date) : null
     },
+    remove: (name, author) => acted(texts().removeSchedule, [name, author]),
     async run(name, author) {
       const [row] = available() ? (await db.query(texts().runSchedule, [name, author])).rows : []
       return row ? { lane: row.lane as string, key: row.key as string, at: date(row.slot_ms) as Date } : null
@@ -54,6 +55,7 @@ const number = (cell: unknown) => (cell === null || cell === undefined ? null : 
 function rowOf(row: Row): TimetableRow {
   const pausedAt = date(row.paused_ms)
   const endedAt = date(row.ended_ms)
+  const handedAt = date(row.handed_ms)
   return {
     name: row.name as string,
     job: row.job as string,
@@ -79,8 +81,18 @@ function rowOf(row: Row): TimetableRow {
     paused: pausedAt && { reason: row.pause_reason as string, author: row.pause_author as string, since: pausedAt },
     ended: endedAt && { at: endedAt, why: row.end_reason as 'person' | 'absent' },
     live: row.live as boolean,
+    handed: handedAt ? { ...(handedOf(row) as HandedOver), at: handedAt } : null,
   }
 }
+
+const handedOf = (row: Row): HandedOver | null =>
+  row.handed_job === null
+    ? null
+    : {
+        job: row.handed_job as string,
+        key: row.handed_key as string,
+        state: row.handed_state as HandedOver['state'],
+      }
 
 const slotOf = (row: Row): TimetableSlot => ({
   at: date(row.slot_ms) as Date,
@@ -92,4 +104,5 @@ const slotOf = (row: Row): TimetableSlot => ({
   count: number(row.count),
   begunAt: date(row.begun_ms),
   endedAt: date(row.ended_ms),
+  handed: handedOf(row),
 })

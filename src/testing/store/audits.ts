@@ -80,7 +80,7 @@ export const auditsCases: readonly Case<StoreContext>[] = [
           turns.map(({ auditedMs }) => auditedMs),
           [expected],
         )
-        if (turns[0]) await sweeps.end('w1', turns[0], { ...end, audited })
+        if (turns[0]) await sweeps.end('w1', [{ turn: turns[0], end: { ...end, audited } }])
         await context.pass(10_000)
       }
     },

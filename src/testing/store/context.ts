@@ -18,7 +18,7 @@ export interface StoreContext {
   open(): Promise<Store>
   /** Runs a statement beside the store. */
   query(text: string, params?: Parameters<SqlExecutor['query']>[1]): Promise<Row[]>
-  /** Moves the store's clock forward; between calls it stands still. */
+  /** Moves the store's clock forward, or sets it back; between calls it stands still. */
   pass(ms: number): Promise<void>
   /** A job with this pending query; its key is text where nothing else is said. */
   job(name: string, pending: Pending, key?: KeyShape): DeclaredJob

@@ -135,21 +135,19 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'a condition that does not look at the row is named when it fails, where the source can tell',
     async run(context) {
-      await context.query(`create table if not exists unmet_rows (id int primary key, state text, n int)`)
-      await context.query(`create table if not exists unmet_switches (id int primary key, is_on boolean not null)`)
-      await context.query(`truncate unmet_rows`)
-      await context.query(`truncate unmet_switches`)
-      await context.query(`insert into unmet_rows values (1, 'new', 3), (2, 'done', 3)`)
-      await context.query(`insert into unmet_switches values (1, false)`)
+      await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
+      await context.query(`create table regrow_testing.unmet_switches (id int primary key, is_on boolean not null)`)
+      await context.query(`insert into regrow_testing.unmet_rows values (1, 'new', 3), (2, 'done', 3)`)
+      await context.query(`insert into regrow_testing.unmet_switches values (1, false)`)
       const sourceOf = (where: string) =>
         context.store.source(
           context.job(
             'a',
-            { text: `select id from unmet_rows where state = $1::text and ${where}`, values: ['new'] },
+            { text: `select id from regrow_testing.unmet_rows where state = $1::text and ${where}`, values: ['new'] },
             'int',
           ),
         )
-      const off = 'exists (select 1 from unmet_switches where is_on)'
+      const off = 'exists (select 1 from regrow_testing.unmet_switches where is_on)'
       const { unmet } = sourceOf(off)
       if (!unmet) return
       const told = async (where: string, key = '1') => sourceOf(where).unmet?.(key)
@@ -160,7 +158,7 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       assert.deepEqual(await told(off), conditions(exists))
       assert.deepEqual(await told(off, '2'), conditions(state, exists))
       assert.deepEqual(await told(off, '3'), { kind: 'no row', table: 'unmet_rows' })
-      const on = 'exists (select 1 from unmet_switches where not is_on)'
+      const on = 'exists (select 1 from regrow_testing.unmet_switches where not is_on)'
       assert.deepEqual(
         await told(`not ${on}`),
         conditions(fails('NOT exists (select … from unmet_switches where NOT is_on)')),
@@ -171,8 +169,11 @@ export const explainerCases: readonly Case<StoreContext>[] = [
         const found = await told(where)
         return found?.kind === 'conditions' ? found.conditions[0]?.condition : found?.kind
       }
-      assert.equal(await conditionOf('(select count(*) from unmet_switches) > 5'), '(select … from unmet_switches) > 5')
-      assert.match((await conditionOf(`now() > '2999-01-01'`)) ?? '', /^now\(\) > '2999-01-01/)
+      assert.equal(
+        await conditionOf('(select count(*) from regrow_testing.unmet_switches) > 5'),
+        '(select … from unmet_switches) > 5',
+      )
+      assert.match((await conditionOf(`now() > '2999-01-01'`)) ?? '', /^now\(\) > '.*2999/)
       assert.deepEqual(await told(`state = 'x'`), {
         kind: 'untold',
         why: 'its conditions contradict each other, or the table’s constraints',

@@ -139,6 +139,72 @@ export const intentsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'an intent that starts gives its unique key up, and only those with one are marked',
+    async run(context) {
+      const { intents } = context.store
+      const holder = await worker(context, 'w1')
+      const unique = { uniqueKey: 'u', untilStart: true }
+      await intents.record(jobName, [intent(1, unique), intent(9)])
+      const source = intentsOf(context)
+      const marked = async (...ns: number[]) => {
+        const { pending } = await source.check(ns.map(id))
+        return ns.map((n) => pending.get(id(n))?.unique)
+      }
+      assert.deepEqual(await marked(1, 9), [true, false])
+      await take(context, holder, [id(1)])
+      assert.equal((await intents.record(jobName, [intent(2, unique)]))[0]?.heldBy, id(1))
+      assert.deepEqual(await intents.startUnique('b', [id(1)]), [])
+      assert.deepEqual(await intents.startUnique(jobName, [id(1)]), [id(1)])
+      assert.equal((await intents.record(jobName, [intent(2, unique)]))[0]?.added, true)
+      assert.deepEqual(await intents.startUnique(jobName, []), [])
+    },
+  },
+  {
+    name: 'an intent waits while another one with its unique key is claimed, started or not',
+    async run(context) {
+      const { intents, ledger } = context.store
+      const holder = await worker(context, 'w1')
+      const unique = { uniqueKey: 'u', untilStart: true }
+      await intents.record(jobName, [intent(1, unique)])
+      const [first] = await take(context, holder, [id(1)])
+      await intents.startUnique(jobName, [id(1)])
+      await intents.record(jobName, [intent(2, unique)])
+      await take(context, holder, [id(2)])
+      assert.deepEqual(await intents.startUnique(jobName, [id(2)]), [])
+      assert.equal((await intents.record(jobName, [intent(3, unique)]))[0]?.heldBy, id(2))
+      await settle(context, holder, first as Claim, { state: 'retrying', failures: 1, error: 'e' })
+      assert.deepEqual(await intents.startUnique(jobName, [id(2)]), [id(2)])
+      const { pending } = await intentsOf(context).check([id(1), id(2)])
+      assert.deepEqual(
+        [...pending.values()].map((row) => row.unique),
+        [true, true],
+      )
+      // The first one's next run waits for this one.
+      await take(context, holder, [id(1)])
+      assert.deepEqual(await intents.startUnique(jobName, [id(1)]), [])
+      // Of several that are asked for in one call the first may start.
+      assert.deepEqual(await intents.startUnique(jobName, [id(2), id(1)]), [id(1)])
+      assert.equal((await ledger.standing(jobName, [id(1)])).length, 1)
+    },
+  },
+  {
+    name: 'an intent that a transaction has merged a row into starts after its end, and one that started is not merged into',
+    async run(context) {
+      const { store } = context
+      const holder = await worker(context, 'w1')
+      const unique = { uniqueKey: 'u', untilStart: true }
+      await store.intents.record(jobName, [intent(1, unique)])
+      await take(context, holder, [id(1)])
+      await store.transaction(async (tx) => {
+        assert.equal((await store.intents.record(jobName, [intent(2, unique)], tx))[0]?.heldBy, id(1))
+      })
+      assert.deepEqual(await store.intents.startUnique(jobName, [id(1)]), [id(1)])
+      await store.transaction(async (tx) => {
+        assert.equal((await store.intents.record(jobName, [intent(2, unique)], tx))[0]?.added, true)
+      })
+    },
+  },
+  {
     name: 'an intent in quarantine gives its unique key up when asked, and stays; one that waits or runs keeps it',
     async run(context) {
       const { intents, ledger } = context.store

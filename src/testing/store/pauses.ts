@@ -15,13 +15,14 @@ async function quiet(context: StoreContext): Promise<void> {
   await sweeps.declare([jobName, 'other'].map((job) => ({ job, everyMs: minute })))
   const { turns } = await sweeps.turn('w1', [jobName, 'other'], 10)
   assert.equal(turns.length, 2)
-  for (const turn of turns) await sweeps.end('w1', turn, ended())
+  for (const turn of turns) await sweeps.end('w1', [{ turn, end: ended() }])
   await context.pass(1_000)
 }
 
 const ended = (how: Partial<TurnEnd> = {}): TurnEnd => ({
   cursor: null,
   nextMs: 60 * minute,
+  everyMs: 60 * minute,
   error: null,
   seen: 0,
   pushed: 0,
@@ -83,7 +84,7 @@ export const pausesCases: readonly Case<StoreContext>[] = [
       assert.equal(await sweeps.advance('w2', turn, 'k100'), true)
       await pauses.pause(jobName, 'a reason', 'ann', null)
       assert.equal(await sweeps.advance('w2', turn, 'k200'), false, 'it must not go on pushing hints')
-      await sweeps.end('w2', turn, ended({ cursor: 'k200' }))
+      await sweeps.end('w2', [{ turn, end: ended({ cursor: 'k200' }) }])
       const counting = await onlyTurn(context, 'w2')
       assert.deepEqual([counting.cursor, counting.paused], [null, true])
     },
@@ -189,14 +190,14 @@ export const pausesCases: readonly Case<StoreContext>[] = [
       await quiet(context)
       await pauses.pause(jobName, 'one', 'ann', minute)
       const first = await onlyTurn(context, 'w2')
-      await sweeps.end('w2', first, ended({ seen: 10_000, cursor: 'k', finished: false, nextMs: 0 }))
+      await sweeps.end('w2', [{ turn: first, end: ended({ seen: 10_000, cursor: 'k', finished: false, nextMs: 0 }) }])
       assert.deepEqual(await backlog(), [null])
       const rest = await onlyTurn(context, 'w1')
       assert.equal(rest.cursor, 'k')
-      await sweeps.end('w1', rest, ended({ seen: 234, nextMs: 0 }))
+      await sweeps.end('w1', [{ turn: rest, end: ended({ seen: 234, nextMs: 0 }) }])
       assert.deepEqual(await backlog(), [10_234])
       assert.equal((await pauses.pause(jobName, 'two', 'ann', minute)).backlog, 10_234, 'it is the same pause')
-      await sweeps.end('w2', await onlyTurn(context, 'w2'), ended({ seen: 99_999 }))
+      await sweeps.end('w2', [{ turn: await onlyTurn(context, 'w2'), end: ended({ seen: 99_999 }) }])
       assert.deepEqual(await backlog(), [10_234])
       await context.pass(minute)
       assert.equal((await pauses.pause(jobName, 'three', 'ann', null)).backlog, null, 'a new one')

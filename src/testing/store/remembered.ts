@@ -28,7 +28,7 @@ async function win({ store }: StoreContext, job = 'a'): Promise<Turn> {
 /** A turn of job `a` that ends like this; nobody stands back for the next one. */
 async function turn(context: StoreContext, how: Partial<TurnEnd>): Promise<SweepRow> {
   await context.pass(1_000)
-  await context.store.sweeps.end('w1', await win(context), ended(how))
+  await context.store.sweeps.end('w1', [{ turn: await win(context), end: ended(how) }])
   return sweepOf(context)
 }
 
@@ -169,12 +169,12 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
       assert.equal(first.healing, true)
       await context.pass(1_000)
       const last = await win(context)
-      const healed = await store.sweeps.end('w1', last, ended({ pushed: 20, broughtBack: true }))
-      assert.deepEqual(healed, { epoch: 2, pushed: 520, tookMs: 2_000 })
+      const healed = await store.sweeps.end('w1', [{ turn: last, end: ended({ pushed: 20, broughtBack: true }) }])
+      assert.deepEqual(healed, [{ epoch: 2, pushed: 520, tookMs: 2_000 }])
       const heal = await lastHeal(context)
       assert.deepEqual([heal.pushed, heal.jobsLeft, heal.endedAt?.getTime()], [520, 0, lostAt + 2_000])
       assert.equal((await sweepOf(context)).healing, false)
-      assert.equal(await store.sweeps.end('w1', last, ended({ pushed: 1, broughtBack: true })), null)
+      assert.deepEqual(await store.sweeps.end('w1', [{ turn: last, end: ended({ pushed: 1, broughtBack: true }) }]), [])
     },
   },
   {
@@ -192,14 +192,46 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
       const { turns } = await store.sweeps.turn('w1', jobs, 8)
       const stores = await Promise.all(jobs.map(() => context.open()))
       const answers = await Promise.all(
-        turns.map((each, i) => stores[i]?.sweeps.end('w1', each, ended({ pushed: 10 + i, broughtBack: true }))),
+        turns.map((each, i) =>
+          stores[i]?.sweeps.end('w1', [{ turn: each, end: ended({ pushed: 10 + i, broughtBack: true }) }]),
+        ),
       )
       assert.deepEqual(
-        answers.filter((answer) => answer !== null).map((answer) => answer?.pushed),
+        answers.flatMap((healed) => healed ?? []).map(({ pushed }) => pushed),
         [108],
       )
       const heal = await lastHeal(context)
       assert.deepEqual([heal.pushed, heal.jobsLeft, heal.endedAt !== null], [108, 0, true])
+    },
+  },
+  {
+    name: 'turns that end in one call are ended each by itself: those of another holder or term are left alone',
+    async run(context) {
+      const { store } = context
+      const jobs = ['a', 'b', 'c', 'd']
+      for (const name of ['w1', 'w2']) {
+        const declared = Object.fromEntries(jobs.map((job) => [job, 'x']))
+        await store.workers.register({ holder: name, host: 'host', pid: 1, jobs: declared }, leaseMs)
+      }
+      await store.sweeps.declare(jobs.map((job) => ({ job, everyMs: minute })))
+      await lose(context)
+      const { turns: some } = await store.sweeps.turn('w1', ['a', 'b', 'c'], 3)
+      const { turns: others } = await store.sweeps.turn('w2', ['d'], 1)
+      const [a, b, c, d] = [...some, ...others].sort((x, y) => (x.job < y.job ? -1 : 1)) as [Turn, Turn, Turn, Turn]
+      const end = (pushed: number) => ended({ pushed, broughtBack: true, nextMs: minute })
+      const foreign = { turn: { ...b, term: b.term + 1 }, end: end(1_000) }
+      const healed = await store.sweeps.end('w1', [
+        { turn: c, end: end(3) },
+        foreign,
+        { turn: d, end: end(1_000) },
+        { turn: a, end: end(1) },
+      ])
+      assert.deepEqual(healed, [])
+      assert.deepEqual([(await lastHeal(context)).pushed, (await lastHeal(context)).jobsLeft], [4, 2])
+      const sweeping = await Promise.all(jobs.map(async (job) => (await sweepOf(context, job)).sweeping))
+      assert.deepEqual(sweeping, [false, true, false, true])
+      assert.equal((await store.sweeps.end('w2', [{ turn: d, end: end(5) }])).length, 0)
+      assert.equal((await store.sweeps.end('w1', [{ turn: b, end: end(7) }]))[0]?.pushed, 16)
     },
   },
   {
@@ -221,8 +253,10 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
       )
       const second = await win(context)
       assert.equal(await store.sweeps.advance('w1', second, 'k1', 500), true)
-      const healed = await store.sweeps.end('w1', second, ended({ pushed: 520, counted: 500, broughtBack: true }))
-      assert.equal(healed?.pushed, 520)
+      const healed = await store.sweeps.end('w1', [
+        { turn: second, end: ended({ pushed: 520, counted: 500, broughtBack: true }) },
+      ])
+      assert.equal(healed[0]?.pushed, 520)
     },
   },
   {

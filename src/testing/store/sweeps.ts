@@ -12,6 +12,7 @@ const ended = (how: Partial<TurnEnd> = {}): TurnEnd => ({
   pushed: 0,
   held: 0,
   tookMs: 1,
+  everyMs: how.nextMs || 60_000,
   ...how,
 })
 
@@ -47,6 +48,41 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'jobs that are declared as due are due at once, where the pass under way would have gone on',
+    async run(context) {
+      await fleet(context)
+      const { sweeps } = context.store
+      await sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ cursor: 'k5', nextMs: 60_000 }) }])
+      await context.pass(1_000)
+      assert.equal(await win(context, 'w2'), undefined)
+      await sweeps.declare([{ job: 'a', everyMs: 60_000 }], { holder: 'w1', due: true })
+      assert.equal((await mustWin(context, 'w2')).cursor, 'k5')
+    },
+  },
+  {
+    name: 'a job with a new declaration is swept at once, from its beginning, and first by who declared it',
+    async run(context) {
+      const { sweeps } = context.store
+      const declare = (holder: string, fingerprint: string) =>
+        sweeps.declare([{ job: 'a', everyMs: 60_000, fingerprint }], { holder })
+      await worker(context, 'w1')
+      await worker(context, 'w2')
+      await declare('w1', 'one')
+      await sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ cursor: 'k5', nextMs: 60_000 }) }])
+      await context.pass(1_000)
+      await declare('w2', 'one')
+      assert.equal(await win(context, 'w2'), undefined, 'a declaration that is known changes nothing')
+      await declare('w2', 'two')
+      assert.equal(await win(context, 'w1'), undefined, 'it would sweep with the old query')
+      const turn = await mustWin(context, 'w2')
+      assert.equal(turn.cursor, null)
+      await declare('w1', 'three')
+      assert.equal(await sweeps.advance('w2', turn, 'k6'), false, 'a pass of the old declaration is over')
+      await context.pass(31_000)
+      await mustWin(context, 'w2')
+    },
+  },
+  {
     name: 'of many who ask for a turn at once, one gets it',
     async run(context) {
       await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000 }])
@@ -61,7 +97,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     name: 'a turn is due again after the time that its end tells, for others than who made it',
     async run(context) {
       await fleet(context)
-      await context.store.sweeps.end('w1', await mustWin(context, 'w1'), ended({ nextMs: 60_000 }))
+      await context.store.sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ nextMs: 60_000 }) }])
       const { turns, nextMs } = await context.store.sweeps.turn('w2', ['a'], 10)
       assert.equal(turns.length, 0)
       assert.ok(Math.abs(nextMs - 60_000) < 5, `nextMs is ${nextMs}`)
@@ -74,7 +110,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     name: 'who stands back gets the turn after a moment when nobody else wants it',
     async run(context) {
       await fleet(context)
-      await context.store.sweeps.end('w1', await mustWin(context, 'w1'), ended({ nextMs: 60_000 }))
+      await context.store.sweeps.end('w1', [{ turn: await mustWin(context, 'w1'), end: ended({ nextMs: 60_000 }) }])
       await context.pass(60_000)
       const { nextMs } = await context.store.sweeps.turn('w1', ['a'], 10)
       assert.ok(nextMs > 0 && nextMs <= 5_000, `nextMs is ${nextMs}: it is told how long`)
@@ -119,7 +155,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       await fleet(context)
       const turn = await mustWin(context, 'w1')
       assert.equal(await context.store.sweeps.advance('w1', turn, 'k100'), true)
-      await context.store.sweeps.end('w1', turn, ended({ cursor: 'k150', nextMs: 0 }))
+      await context.store.sweeps.end('w1', [{ turn, end: ended({ cursor: 'k150', nextMs: 0 }) }])
       assert.equal((await mustWin(context, 'w2')).cursor, 'k150')
     },
   },
@@ -134,7 +170,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       assert.equal(second.cursor, 'k100')
       assert.ok(second.term > first.term)
       assert.equal(await context.store.sweeps.advance('w1', first, 'k999'), false)
-      await context.store.sweeps.end('w1', first, ended({ cursor: 'k999', nextMs: 0 }))
+      await context.store.sweeps.end('w1', [{ turn: first, end: ended({ cursor: 'k999', nextMs: 0 }) }])
       assert.equal(await context.store.sweeps.advance('w2', second, 'k200'), true)
     },
   },
@@ -157,8 +193,8 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       const turn = await mustWin(context, 'w1')
       assert.equal(await context.store.sweeps.advance('w2', turn, 'x'), false)
       assert.equal(await context.store.sweeps.advance('w1', { ...turn, term: turn.term - 1 }, 'x'), false)
-      await context.store.sweeps.end('w2', turn, ended({ nextMs: 0 }))
-      await context.store.sweeps.end('w1', { ...turn, term: turn.term + 1 }, ended({ nextMs: 0 }))
+      await context.store.sweeps.end('w2', [{ turn, end: ended({ nextMs: 0 }) }])
+      await context.store.sweeps.end('w1', [{ turn: { ...turn, term: turn.term + 1 }, end: ended({ nextMs: 0 }) }])
       assert.equal(await win(context, 'w2'), undefined)
     },
   },
@@ -166,12 +202,14 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     name: 'a sweep that is made due goes on now at its cursor; anew, it begins at the beginning',
     async run(context) {
       await fleet(context)
-      await context.store.sweeps.end('w1', await mustWin(context, 'w1'), ended({ cursor: 'k100', nextMs: 3_600_000 }))
+      await context.store.sweeps.end('w1', [
+        { turn: await mustWin(context, 'w1'), end: ended({ cursor: 'k100', nextMs: 3_600_000 }) },
+      ])
       assert.equal(await win(context, 'w2'), undefined)
       await context.store.sweeps.makeDue(['a'])
       const turn = await mustWin(context, 'w2')
       assert.equal(turn.cursor, 'k100')
-      await context.store.sweeps.end('w2', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
+      await context.store.sweeps.end('w2', [{ turn, end: ended({ cursor: 'k200', nextMs: 3_600_000 }) }])
       await context.store.sweeps.makeDue(['a'], { anew: true })
       assert.equal((await mustWin(context, 'w1')).cursor, null)
     },
@@ -185,7 +223,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       await context.store.sweeps.makeDue(['a'])
       await context.pass(1_000)
       assert.equal(await context.store.sweeps.advance('w1', turn, 'k100'), true, 'the pass goes on')
-      await context.store.sweeps.end('w1', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
+      await context.store.sweeps.end('w1', [{ turn, end: ended({ cursor: 'k200', nextMs: 3_600_000 }) }])
       assert.equal((await mustWin(context, 'w2')).cursor, 'k200')
     },
   },
@@ -198,7 +236,7 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
       await context.pass(1_000)
       await context.store.sweeps.makeDue(['a'], { anew: true })
       assert.equal(await context.store.sweeps.advance('w1', turn, 'k200'), false)
-      await context.store.sweeps.end('w1', turn, ended({ cursor: 'k200', nextMs: 3_600_000 }))
+      await context.store.sweeps.end('w1', [{ turn, end: ended({ cursor: 'k200', nextMs: 3_600_000 }) }])
       assert.equal((await mustWin(context, 'w2')).cursor, null)
     },
   },

@@ -64,10 +64,10 @@ export const pass = (memory: Memory, ms: number): Call => {
 }
 
 /** A worker appears, or is there already. */
-export const register = (holder: string, jobs: readonly string[]): Call => {
+export const register = (holder: string, jobs: readonly string[], lease = 1): Call => {
   const hashes = Object.fromEntries(jobs.map((job) => [job, 'x']))
   const worker = { holder, host: 'host', pid: 1, jobs: hashes }
-  return call(`workers.register ${holder}`, ({ store }) => store.workers.register(worker, leaseMs))
+  return call(`workers.register ${holder} ${lease}`, ({ store }) => store.workers.register(worker, lease * leaseMs))
 }
 
 /** A holder tells that it lives, and knows all of its claims, half of them, or none. */

@@ -63,7 +63,8 @@ const named = (step: Step) => JSON.stringify(step)
 
 const resolvers: Readonly<Record<string, Resolver>> = {
   pass: ({ ms }, memory) => pass(memory, ms),
-  'workers.register': ({ holder, jobs }) => register(holder, jobs),
+  'workers.register': ({ holder, jobs, lease }) => register(holder, jobs, lease),
+  emptied: (step) => call(named(step), (subject) => subject.empty(step.table)),
   'workers.beat': ({ holder, known, behind, stuck }, memory) => beat(memory, holder, known, behind, stuck),
   'workers.free': ({ all }) => free(all),
   'workers.leave': (step) => call(named(step), ({ store }) => store.workers.leave(step.holder)),
@@ -108,6 +109,22 @@ const resolvers: Readonly<Record<string, Resolver>> = {
       call(`yield ${uniqueKey}`, ({ store }) => store.intents.yieldUnique('mail', uniqueKey)),
       record(second as string),
     ]
+  },
+  'start unique': ({ holder, keys, uniqueKey, claimed, asked, records }, memory) => {
+    const all = keys as string[]
+    const round = (n: number) => {
+      const id = all[n % all.length] as string
+      const intent = { id, input: '{}', inMs: 0, atMs: null, uniqueKey, untilStart: true }
+      return [
+        call(`record ${id} as ${uniqueKey}`, async ({ store }) => store.intents.record('mail', [intent])),
+        ...resolve({ call: 'ledger.take', holder, job: 'mail', keys: all.slice(0, claimed), suspects: false }, memory),
+        call(`start ${all.slice(0, asked)}`, async ({ store }) =>
+          (await store.intents.startUnique('mail', all.slice(0, asked))).sort(),
+        ),
+        ...resolve({ call: 'source.check', job: 'mail', keys: all }, memory),
+      ]
+    }
+    return Array.from({ length: records }, (_, n) => round(n)).flat()
   },
   'lost in a pass': ({ holder, job, cursor, queue }, memory) => {
     const asked = { call: 'sweeps.turn', holder, jobs: [job], max: 1 }
@@ -173,14 +190,21 @@ const resolvers: Readonly<Record<string, Resolver>> = {
 
   'sweeps.declare': (step) =>
     call(named(step), ({ store }) =>
-      store.sweeps.declare((step.jobs as string[]).map((job) => ({ job, everyMs: step.everyMs }))),
+      store.sweeps.declare(
+        (step.jobs as string[]).map((job) => ({
+          job,
+          everyMs: step.everyMs,
+          ...(step.fingerprint && { fingerprint: step.fingerprint }),
+        })),
+        { due: step.due === true, ...(step.holder && { holder: step.holder }) },
+      ),
     ),
   'sweeps.turn': (step, memory) =>
     call(
       named(step),
       async ({ store }) => {
-        const { turns, nextMs, pausesOver } = await store.sweeps.turn(step.holder, step.jobs, step.max)
-        return { turns: sorted(turns), nextMs, pausesOver: sorted(pausesOver) }
+        const { turns, nextMs, pausesOver, missing } = await store.sweeps.turn(step.holder, step.jobs, step.max)
+        return { turns: sorted(turns), nextMs, pausesOver: sorted(pausesOver), missing: sorted(missing) }
       },
       (answer) => {
         const won = (answer as { turns: Turn[] }).turns.map((turn) => ({ holder: step.holder, turn }))
@@ -196,7 +220,9 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     const own = turnOf(memory, step)
     if (!own) return []
     const end: TurnEnd = { ...step.end, cursor: step.cursor }
-    return call(`${named(step)} of ${own.turn.job}`, ({ store }) => store.sweeps.end(own.holder, own.turn, end))
+    return call(`${named(step)} of ${own.turn.job}`, ({ store }) =>
+      store.sweeps.end(own.holder, [{ turn: own.turn, end }]),
+    )
   },
   'sweeps.makeDue': (step) =>
     call(named(step), ({ store }) =>
@@ -208,12 +234,9 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     pass(memory, 600),
     call(named(step), async ({ store }) => {
       const { turns } = await store.sweeps.turn(step.holder, jobNames, 5)
-      const healed: unknown[] = []
-      for (const turn of sorted(turns)) {
-        const end: TurnEnd = { ...step.end, cursor: null, finished: true, broughtBack: true, error: null }
-        healed.push(await store.sweeps.end(step.holder, turn, end))
-      }
-      return [...sorted(turns), ...healed]
+      const end: TurnEnd = { ...step.end, cursor: null, finished: true, broughtBack: true, error: null }
+      const ends = sorted(turns).map((turn) => ({ turn, end }))
+      return [...sorted(turns), ...(await store.sweeps.end(step.holder, ends))]
     }),
   ],
 

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { slotKey } from '../../../src/job/schedule.ts'
 import type { ScheduleSpec, ScheduleWrite, SlotWrite } from '../../../src/store/schedules.ts'
-import { beat, type Call, call, type Detail, type Memory, pass, sorted, take } from './store-calls.ts'
-import { gridMs, leaseMs } from './store-cast.ts'
+import { beat, type Call, call, type Detail, type Memory, pass, quarantine, sorted, take } from './store-calls.ts'
+import { gridMs, keysOf, leaseMs } from './store-cast.ts'
 import type { Step } from './store-steps.ts'
 import type { Subject } from './store-subject.ts'
 
@@ -59,7 +59,8 @@ export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
     audited: fc.constant(false),
   }),
   step('schedules.page', { after: fc.option(name), limit: fc.integer({ min: 1, max: 3 }) }),
-  step('schedules.turn', { everyMs: fc.constantFrom(0, 10_000, 333.3) }),
+  step('schedules.turn', { everyMs: fc.constantFrom(0, 10_000, 333.3), name, version: fc.constantFrom(1, 2) }),
+  step('schedules.rewind', { names: some }),
   step('schedules.finish', {
     name,
     places: fc.uniqueArray(place, { minLength: 1, maxLength: 3 }),
@@ -84,6 +85,13 @@ export const scheduleSteps: readonly fc.Arbitrary<Step>[] = [
   step('timetable.pause', { name }),
   step('timetable.resume', { name }),
   step('timetable.end', { name }),
+  step('timetable.remove', { name }),
+  step('schedules.hand', {
+    name,
+    at: place,
+    intent: fc.option(fc.constantFrom(...(keysOf.mail ?? []))),
+    holder: fc.constantFrom('h0', 'h1'),
+  }),
   step('timetable.run', { name }),
   step('timetable', { name, limit: fc.integer({ min: 1, max: 3 }), job: fc.option(fc.constantFrom('tick', 'mail')) }),
   step('long after', { days: fc.constantFrom(0.1, 8, 31), alive }),
@@ -161,12 +169,39 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
   'schedules.write': (given) => call(named(given), (subject) => written(subject, given)),
   'schedules.page': (given) =>
     call(named(given), ({ store }) => store.schedules.page(given.after, given.limit, leaseMs)),
-  'schedules.turn': (given) => call(named(given), ({ store }) => store.schedules.turn(given.everyMs)),
+  'schedules.turn': (given) =>
+    call(named(given), ({ store }) => store.schedules.turn(given.everyMs, new Map([[given.name, given.version]]))),
+  'schedules.rewind': (given) =>
+    call(named(given), async ({ store }) => [
+      sorted(await store.schedules.rewind(given.names)),
+      await store.schedules.page(null, 5, leaseMs),
+    ]),
   'schedules.finish': (given) => {
     const keys = (given.places as number[]).flatMap((at) => versions.map((version) => keyAt(given.name, version, at)))
     const skipped = given.skipped === null ? {} : { skipped: given.skipped }
     return call(named(given), ({ store }, inside) => store.schedules.finish(keys, { ...skipped, tx: inside?.tx }))
   },
+  // By an intent that is recorded, or a row, and what becomes of it.
+  'schedules.hand': ({ name: of, at, intent, holder }, memory) => [
+    ...(intent === null
+      ? []
+      : [
+          call(`record ${intent}`, ({ store }) =>
+            store.intents.record('mail', [{ id: intent, input: '{}', inMs: 0, atMs: null, uniqueKey: null }]),
+          ),
+        ]),
+    ...versions.map((version) =>
+      call(`hand ${keyAt(of, version, at)} ${intent}`, ({ store }) =>
+        store.schedules.hand(keyAt(of, version, at), {
+          ...(intent === null ? { job: 'big', intent, key: '9' } : { job: 'mail', intent, key: null }),
+        }),
+      ),
+    ),
+    ...(intent === null ? [] : [quarantine(memory, { holder, job: 'mail', keys: [intent], version: null })]),
+    call(`slots of ${of}`, ({ store }) => store.timetable.slots(of, 9)),
+    ...(intent === null ? [] : [call(`drop ${intent}`, ({ store }) => store.inspector.drop('mail', [intent], 'ann'))]),
+    call(`${of} in the list`, async ({ store }) => (await store.timetable.find(of, leaseMs))?.handed ?? null),
+  ],
   // All versions of a slot: whoever has the right one is recorded.
   'slots taken': ({ name: of, at, holder, ends }, memory) => {
     const job = of === 'hand' ? 'regrow.slots' : 'tick'
@@ -217,6 +252,7 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
       await timetable.end(given.name, 'ann'),
       await timetable.find(given.name, leaseMs),
     ]),
+  'timetable.remove': (given) => call(named(given), ({ store }) => store.timetable.remove(given.name, 'ann')),
   'timetable.run': (given) => call(named(given), ({ store }) => store.timetable.run(given.name, 'ann')),
   timetable: (given) =>
     call(named(given), async ({ store: { timetable } }) => [

@@ -82,6 +82,7 @@ const anyIntents = fc.uniqueArray(
     /** Relative to now; null: none. */
     atIn: fc.constantFrom(null, null, -1_000, 20_000),
     uniqueKey: fc.constantFrom(null, null, 'u', 'U'),
+    untilStart: fc.boolean(),
     idIsNew: fc.boolean(),
   }),
   { minLength: 1, maxLength: 3, selector: ({ id }) => id },
@@ -95,12 +96,15 @@ const passing = step('pass', {
   ms: fc.oneof(
     fc.constantFrom(1, 100, 500, 1_000, 2_000, 3_000, 8_000, 16_000, 40_000, 86_400_000),
     fc.integer({ min: 0, max: 20_000_000 }).map((micros) => micros / 1_000),
+    // The clock is set back.
+    fc.constantFrom(-400, -9_000, -11_000, -30_000, -3_600_000),
   ),
 })
 
 const living = [
-  step('workers.register', { holder, jobs: someJobs }),
+  step('workers.register', { holder, jobs: someJobs, lease: fc.constantFrom(1, 1, 1, 0.2, 4) }),
   step('workers.beat', { holder, known: fc.constantFrom('all', 'none', 'half'), behind: count, stuck: count }),
+  step('emptied', { table: fc.constantFrom('sweeps', 'pulse', 'workers', 'schedules', 'slots', 'marks', 'pauses') }),
   step('workers.free', { all: fc.constantFrom(false, false, true) }),
   step('workers.leave', { holder }),
   step('others live', { dead: fc.option(holder, { freq: 5 }), rounds: fc.integer({ min: 1, max: 5 }) }),
@@ -148,6 +152,15 @@ const stories = [
     uniqueKey: fc.constantFrom('u', 'U', 'schedule hand', 'schedule hand'),
     quarantined: fc.constantFrom(0, 1, 1),
   }),
+  step('start unique', {
+    holder,
+    keys: fc.shuffledSubarray([...(keysOf.mail ?? [])], { minLength: 2 }),
+    uniqueKey: fc.constantFrom('u', 'U'),
+    /** How many of them are claimed, and which are asked for: mostly what is claimed. */
+    claimed: fc.integer({ min: 0, max: 2 }),
+    asked: fc.constantFrom(1, 1, 2, 2),
+    records: fc.integer({ min: 1, max: 3 }),
+  }),
   ofJob('lost in a pass', declared, (job) => ({ holder, cursor: keyIn(job), queue })),
   ofJob('lost reply', declared, (job) => ({ holder, keys: keysIn(job) })),
   ofJob('pause for a while', declared, (job) => ({ holder, keys: keysIn(job), forMs: wait, afterMs: wait })),
@@ -158,6 +171,7 @@ const turnEnd = fc.record({
   error: fc.option(error, { freq: 3 }),
   seen: count,
   passed: fc.constantFrom(undefined, 0, 1),
+  everyMs: fc.constantFrom(undefined, 5_000, 60_000),
   pushed: count,
   held: count,
   tookMs: wait,
@@ -173,7 +187,13 @@ const turnEnd = fc.record({
 })
 
 const sweeping = [
-  step('sweeps.declare', { jobs: someJobs, everyMs: wait }),
+  step('sweeps.declare', {
+    jobs: someJobs,
+    everyMs: wait,
+    fingerprint: fc.constantFrom(undefined, 'one', 'two'),
+    holder: fc.option(holder, { nil: undefined }),
+    due: fc.constantFrom(false, false, true),
+  }),
   step('sweeps.turn', { holder, jobs: someJobs, max: count.map((n) => n + 1) }),
   ofJob('sweeps.advance', declared, (job) => ({
     of: which,
@@ -194,7 +214,7 @@ const sweeping = [
   step('marks.lose', {
     queue,
     epoch: count,
-    found: fc.option(count),
+    found: fc.option(fc.oneof(count, fc.constantFrom(Number.MAX_SAFE_INTEGER, 2 ** 53))),
     how: fc.constantFrom('missing', 'foreign', 'behind'),
     apartMs: fc.constantFrom(0, 500, 2_000),
   }),

@@ -3,7 +3,7 @@
 import type { Job } from '../../../src/job/job.ts'
 import type { SqlExecutor } from '../../../src/store/executor.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type AppRow, type AppTx, SimDatabase } from '../store/database.ts'
+import { type AppRow, type AppTx, type OwnTable, SimDatabase } from '../store/database.ts'
 import { columnsOf, jobOf, queries, slotsJob } from './store-cast.ts'
 import { dumpModel, dumpSql } from './store-dump.ts'
 
@@ -21,6 +21,8 @@ export interface Subject {
   setNow(ms: number): Promise<void>
   /** Empties everything. */
   reset(): Promise<void>
+  /** Empties one of regrow's tables, as a person might. */
+  empty(table: OwnTable): Promise<void>
   /** Every row of every table, in an order of its own, with times in epoch ms. */
   dump(): Promise<Record<string, unknown[]>>
 }
@@ -48,6 +50,7 @@ export function modelSubject(): Subject {
       db = new SimDatabase(() => now, queries)
       store = db.store()
     },
+    empty: async (table) => db.empty(table),
     dump: async () => dumpModel(db),
   }
 }
@@ -104,8 +107,10 @@ export function sqlSubject(
     reset: async () => {
       await query(`truncate regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.audit,
         regrow.marks, regrow.heals, regrow.schedules, regrow.slots, agreement.big, agreement.pair, agreement.text`)
-      await query(`update regrow.pulse set beat_at = '-infinity', grace_until = '-infinity', audit_at = '-infinity'`)
+      await query(`truncate regrow.pulse`)
+      await query(`insert into regrow.pulse default values`)
     },
+    empty: async (table) => void (await query(`truncate regrow.${table}`)),
     dump: () => dumpSql(query),
   }
 }

@@ -388,4 +388,28 @@ export const ofPostgres: readonly Mutant[] = [
     'case when $6::boolean and false then key::uuid end',
     race('together'),
   ),
+  mutant(
+    'postgres-url-asked-once',
+    'the url function is called once: a password that was replaced needs a restart',
+    source('url-client.ts'),
+    'askedUrl(url))',
+    '((url as { asked?: Promise<string> }).asked ??= askedUrl(url)))',
+    test('flow/postgres-url'),
+  ),
+  mutant(
+    'postgres-scarce-connections-kept',
+    'a process keeps idle connections that others wait for',
+    source('scarcity.ts'),
+    'giveBack?.(destroy || (this.#scarcity.scarce && idle >= this.#keep))',
+    'giveBack?.(destroy)',
+    test('unit/backends/postgres/scarcity'),
+  ),
+  mutant(
+    'postgres-two-looks-per-wait',
+    'a pop that waits looks at its end, and the next one looks again at once',
+    source('queue/postgres-queue.ts'),
+    'if (!waiter.rung && leftMs <= pollsMs && leftMs < waitMs) return popped',
+    '',
+    test('flow/idle'),
+  ),
 ]

@@ -60,6 +60,22 @@ export const ofRedis: readonly Mutant[] = [
     onAServer,
   ),
   mutant(
+    'redis-one-key-stops-all-jobs',
+    'a key of one job with another type fails the pops of all jobs',
+    script('prelude'),
+    'if not repair_job(first) then error(why, 0) end',
+    'error(why, 0)',
+    test('heal/redis-hostile'),
+  ),
+  mutant(
+    'redis-rounded-mark',
+    'S17: a mark that no client can count is rounded to another one',
+    'src/base/mark.ts',
+    'Number.isSafeInteger(number) && number >= 0 && String(number) === String(given)',
+    'number >= 0 && String(given) !== ""',
+    test('unit/backends/redis/parts'),
+  ),
+  mutant(
     'redis-moved-hint-stays',
     'a hint that is made fresh stays in the swept lane, too',
     script('push-prelude'),

@@ -1,6 +1,6 @@
 // The queue of the simulator: the rules of the Queue port on one list, in virtual time, with nothing clever and no chance.
 // In: the calls of the port, and what can happen to a queue server. Out: answers at once; who waits is woken by `onPush`.
-import type { Mark } from '../../../src/base/mark.ts'
+import { type Mark, readMark } from '../../../src/base/mark.ts'
 import { defaultBounds, type Hint, type Pushed, type QueueBounds } from '../../../src/queue/hint.ts'
 import type { HintCount, Popped, PopRequest, PushOptions } from '../../../src/queue/queue.ts'
 
@@ -74,16 +74,16 @@ export class SimQueue {
     return { hints: popped.map(({ job, key, fresh }) => ({ job, key, fresh })), mark: this.#mark }
   }
 
-  /** Puts a mark there, whatever was there before. */
-  writeMark(mark: Mark): void {
-    this.#mark = { epoch: mark.epoch, sequence: mark.sequence }
+  /** Puts a mark there, whatever was there before. One that no server could give back as it is reads as none. */
+  writeMark({ epoch, sequence }: Mark): void {
+    this.#mark = readMark(String(epoch), String(sequence))
   }
 
   /** M41: what is not there is not made. M11: what is behind or foreign is a sign, and stays one. */
   moveMark(known: Mark): Mark | null {
     const found = this.#mark
     if (found?.epoch === known.epoch && found.sequence >= known.sequence)
-      this.#mark = { epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) }
+      this.writeMark({ epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) })
     return found
   }
 

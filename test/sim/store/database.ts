@@ -17,13 +17,16 @@ import { simSchedules } from './schedules.ts'
 import { Schema } from './schema.ts'
 import { type ModelQuery, simSource } from './source.ts'
 import { simSweeps } from './sweeps.ts'
-import { Table } from './table.ts'
+import { type Row, Table } from './table.ts'
 import { simTimetable } from './timetable.ts'
 import { simWorkers } from './workers.ts'
 
 export type { AppRow, AppTx } from './app-tx.ts'
 export type { Change } from './engine.ts'
 export type { ModelQuery } from './source.ts'
+
+/** Tables of regrow's that can be emptied without the others. */
+export type OwnTable = 'sweeps' | 'pulse' | 'workers' | 'schedules' | 'slots' | 'marks' | 'pauses'
 
 /** A database in memory: regrow's tables, the application's, and the sessions on them. */
 export class SimDatabase {
@@ -107,6 +110,27 @@ export class SimDatabase {
    */
   restart(lose: (asyncCommits: number) => number): number {
     return this.#schema.engine.restart(lose)
+  }
+
+  /** Somebody empties a table, or restores it as it was when it was empty. */
+  empty(name: OwnTable): void {
+    const table = this.#schema[name] as unknown as Table<Row>
+    void this.#schema.engine.atOnce(`empty ${name}`, (session) => {
+      for (const id of [...table.rows.keys()]) session.set(table, id, undefined)
+    })
+  }
+
+  /** Copies tables as they are; what it returns brings them back, as a restore does. */
+  copy(names: readonly OwnTable[]): () => void {
+    const copies = names.map((name) => {
+      const table = this.#schema[name] as unknown as Table<Row>
+      return { table, rows: new Map(table.rows) }
+    })
+    return () =>
+      void this.#schema.engine.atOnce('restart', (session) => {
+        for (const { table, rows } of copies)
+          for (const id of new Set([...table.rows.keys(), ...rows.keys()])) session.set(table, id, rows.get(id))
+      })
   }
 
   /** The wal writer: all commits so far are durable. */

@@ -3,8 +3,8 @@ import type { Inspector, JobRow, QuarantinedKey, SweepRow as Sweep } from '../..
 import { byBytes } from './order.ts'
 import { pauseOf } from './pauses.ts'
 import { dropQuarantined, releaseQuarantined } from './quarantine.ts'
-import { type LedgerRow, ledgerId, type Schema, type SweepRow } from './schema.ts'
-import { instant, plus } from './time.ts'
+import { isLive, type LedgerRow, ledgerId, onePulse, type Schema, type SweepRow } from './schema.ts'
+import { instant } from './time.ts'
 
 const date = (ms: number) => new Date(ms)
 const dateOrNull = (ms: number | null) => (ms === null ? null : new Date(ms))
@@ -32,7 +32,10 @@ export function simInspector(schema: Schema): Inspector {
     jobs: async (leaseMs) => {
       const at = schema.now()
       const jobs = namedJobs(schema, at).map((job) => jobOf(schema, job, at, leaseMs))
-      return { at: date(instant(at)), jobs }
+      const row = schema.pulse.rows.get(onePulse)
+      const { setBackAt = null, setBackMs = null } = row ?? {}
+      const setBack = setBackAt === null ? null : { at: date(setBackAt), byMs: Number(setBackMs) }
+      return { at: date(instant(at)), jobs, pulse: { missing: row === undefined, setBack } }
     },
     workers: async (leaseMs) => {
       const at = schema.now()
@@ -45,11 +48,16 @@ export function simInspector(schema: Schema): Inspector {
           jobs: Object.keys(row.jobs).sort(byBytes),
           startedAt: date(row.startedAt),
           beatAt: date(row.beatAt),
-          live: row.beatAt >= plus(at, -leaseMs),
+          live: isLive(row, at, leaseMs),
+          leaseMs: row.leaseMs,
           running: schema.ledgerByHolder.get(row.id)?.size ?? 0,
           stuck: row.stuck,
         }))
     },
+    queues: async () =>
+      [...schema.marks.rows.values()]
+        .sort((a, b) => b.bumpedAt - a.bumpedAt || byBytes(a.queue, b.queue))
+        .map(({ queue, bumpedAt }) => ({ name: queue, lookedAt: date(bumpedAt) })),
     heals: async (limit) =>
       [...heals.rows.values()]
         .sort((a, b) => b.at - a.at || b.id - a.id)
@@ -78,8 +86,8 @@ export function simInspector(schema: Schema): Inspector {
       if (row?.state !== 'quarantined') return null
       const intent = intents.rows.get(key)
       if (intent?.job !== job) return { ...keyOf(row, row.error), intent: null }
-      const { input, createdAt, runAt, uniqueKey } = intent
-      const told = { input, createdAt: date(createdAt), runAt: dateOrNull(runAt), uniqueKey }
+      const { input, createdAt, runAt, uniqueKey, startedKey } = intent
+      const told = { input, createdAt: date(createdAt), runAt: dateOrNull(runAt), uniqueKey: uniqueKey ?? startedKey }
       return { ...keyOf(row, row.error), intent: told }
     },
     release: (job, keys, author) => releaseQuarantined(schema, job, keys, author),
@@ -107,11 +115,10 @@ function jobOf(schema: Schema, job: string, at: number, leaseMs: number): JobRow
   const { ledger, workers, sweeps, pauses } = schema
   const rows = [...ledger.found(schema.ledgerByJob, job)]
   const count = (matches: (row: LedgerRow) => boolean) => rows.filter(matches).length
-  const silent = plus(at, -leaseMs)
   const unowned = rows.flatMap(({ holder, updatedAt }) => {
     if (holder === null) return []
     const worker = workers.rows.get(holder)
-    return !worker ? [updatedAt] : worker.beatAt < silent ? [worker.beatAt] : []
+    return !worker ? [updatedAt] : isLive(worker, at, leaseMs) ? [] : [worker.beatAt]
   })
   const sweep = sweeps.rows.get(job)
   const pause = pauses.rows.get(job)
@@ -125,7 +132,7 @@ function jobOf(schema: Schema, job: string, at: number, leaseMs: number): JobRow
     quarantined: count(({ state }) => state === 'quarantined'),
     intents: schema.intentsByJob.get(job)?.size ?? 0,
     workers: [...workers.rows.values()].filter(
-      ({ jobs, beatAt }) => beatAt >= silent && (job === 'regrow.slots' || Object.hasOwn(jobs, job)),
+      (row) => isLive(row, at, leaseMs) && (job === 'regrow.slots' || Object.hasOwn(row.jobs, job)),
     ).length,
     noProgress: stuck + (sweep ? Math.max(sweep.noProgress, sweep.stalled) : 0),
     unowned: unowned.length === 0 ? null : { count: unowned.length, since: date(Math.min(...unowned)) },

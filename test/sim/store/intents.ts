@@ -3,7 +3,7 @@ import type { IntentAnswer, IntentRow, Intents } from '../../../src/store/intent
 import { sessionOf } from './app-tx.ts'
 import { jsonbText } from './jsonb.ts'
 import { byBytes, uuidOf } from './order.ts'
-import { ledgerId, type Schema } from './schema.ts'
+import { type IntentRow as IntentRecord, ledgerId, type Schema } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { instant, plus, since } from './time.ts'
 
@@ -14,7 +14,11 @@ export const uniqueId = (job: string, uniqueKey: string) => `${job}\u0000${uniqu
 export function simIntents(schema: Schema): Intents {
   return {
     record: (job, rows, tx) =>
-      schema.engine.run('intents.record', tx && sessionOf(tx), (session) => record(schema, session, job, rows)),
+      schema.engine.run('intents.record', tx && sessionOf(tx), (session) =>
+        record(schema, session, job, rows, tx !== undefined),
+      ),
+    startUnique: (job, ids) =>
+      schema.engine.run('intents.startUnique', undefined, (session) => startUnique(schema, session, job, ids)),
     yieldUnique: (job, uniqueKey, tx) =>
       schema.engine.run('intents.yieldUnique', tx && sessionOf(tx), (session) =>
         yieldUnique(schema, session, job, uniqueKey),
@@ -32,12 +36,21 @@ function* record(
   session: Session,
   job: string,
   given: readonly IntentRow[],
+  holds: boolean,
 ): Statement<IntentAnswer[]> {
   const at = schema.now()
   const rows = given.map((row) => ({ ...row, id: uuidOf(row.id) }))
   const added = new Set<string>()
   for (const row of [...rows].sort(byUniqueKeyThenId))
-    if (yield* insert(schema, session, job, row, at)) added.add(row.id)
+    for (;;) {
+      if (yield* insert(schema, session, job, row, at)) added.add(row.id)
+      else if (holds && row.untilStart && row.uniqueKey !== null) {
+        const holder = session.get(schema.uniqueKeys, uniqueId(job, row.uniqueKey))?.id
+        // It started meanwhile: this row is work of its own. One that has not does not start before this transaction ends.
+        if (holder && !(yield* session.hold(schema.intents, holder, ({ uniqueKey }) => uniqueKey !== null))) continue
+      }
+      break
+    }
   const paused = schema.isPaused(job, at)
   return rows.map(({ id, uniqueKey, atMs, inMs }): IntentAnswer => {
     const holder = uniqueKey === null ? undefined : session.get(schema.uniqueKeys, uniqueId(job, uniqueKey))
@@ -70,8 +83,38 @@ function* insert(schema: Schema, session: Session, job: string, row: IntentRow, 
   yield* session.lock(intents, id)
   const runAt = atMs !== null ? instant(atMs) : inMs > 0 ? plus(at, inMs) : null
   const input = jsonbText(JSON.parse(row.input))
-  session.set(intents, id, { id, job, input, runAt, uniqueKey, createdAt: at })
+  session.set(intents, id, { id, job, input, runAt, uniqueKey, startedKey: null, createdAt: at })
   return true
+}
+
+function* startUnique(schema: Schema, session: Session, job: string, given: readonly string[]): Statement<string[]> {
+  const { intents, uniqueKeys, ledger } = schema
+  const ids = [...new Set(given.map(uuidOf))].sort(byBytes)
+  const mine = ids.flatMap((id) => {
+    const row = session.get(intents, id)?.job === job ? session.holdFree(intents, id) : undefined
+    return row?.job === job ? [row] : []
+  })
+  const started: string[] = []
+  for (const row of mine) {
+    const text = row.uniqueKey ?? row.startedKey
+    const claimed = (other: IntentRecord) =>
+      other.id !== row.id &&
+      text !== null &&
+      (other.uniqueKey === text || other.startedKey === text) &&
+      !(other.id > row.id && ids.includes(other.id)) &&
+      typeof ledger.rows.get(ledgerId(job, other.id))?.holder === 'string'
+    const others = Array.from(schema.intentsByJob.get(job) ?? [], (id) => intents.rows.get(id))
+    if (others.some((other) => other !== undefined && claimed(other))) continue
+    started.push(row.id)
+  }
+  for (const row of mine) {
+    if (row.uniqueKey === null || !started.includes(row.id)) continue
+    session.set(intents, row.id, { ...row, startedKey: row.uniqueKey, uniqueKey: null })
+    const unique = uniqueId(job, row.uniqueKey)
+    yield* session.lock(uniqueKeys, unique)
+    session.set(uniqueKeys, unique, undefined)
+  }
+  return started
 }
 
 function* yieldUnique(schema: Schema, session: Session, job: string, uniqueKey: string): Statement<boolean> {

@@ -7,7 +7,7 @@ import { byKey, uuidOf } from './order.ts'
 import { isSuspect, type LedgerRow, ledgerId, newKey, type Schema, type SlotRow, slotId } from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { sqlError } from './sql-error.ts'
-import { plus, since } from './time.ts'
+import { isAheadOf, plus, since } from './time.ts'
 
 /** In the order in which statements lock their rows (M30). */
 const inOrder = <T extends { key: string; job: string }>(rows: readonly T[]): T[] => [...rows].sort(byKey)
@@ -55,8 +55,8 @@ export function simLedger(schema: Schema): Ledger {
       return keys.flatMap((key) => {
         const row = ledger.rows.get(ledgerId(job, key))
         if (!row) return []
-        const { holder, state, version, retryAt } = row
-        const waitMs = retryAt === null ? 0 : since(retryAt, at)
+        const { holder, state, version, retryAt, updatedAt } = row
+        const waitMs = retryAt === null || isAheadOf(updatedAt, at) ? 0 : since(retryAt, at)
         return [{ key, live: holder !== null, quarantined: state === 'quarantined', version, waitMs }]
       })
     },
@@ -93,7 +93,9 @@ function* take(
       const row = session.get(ledger, id)
       if (row && !mayStart(row, at, suspects)) continue
       const claimed = { holder, take: claim.take, state: 'running', solo: false } as const
-      const next = { ...(row ?? newKey(claim.job, claim.key, at)), ...claimed }
+      const known = row ?? newKey(claim.job, claim.key, at)
+      const retryAt = known.retryAt === null ? null : Math.min(known.retryAt, at)
+      const next = { ...known, ...claimed, retryAt }
       session.set(ledger, id, next)
       taken.set(claim, next)
     }
@@ -103,7 +105,7 @@ function* take(
 const mayStart = (row: LedgerRow, at: number, suspects: boolean) =>
   row.holder === null &&
   row.state !== 'quarantined' &&
-  (row.retryAt === null || row.retryAt <= at) &&
+  (row.retryAt === null || row.retryAt <= at || isAheadOf(row.updatedAt, at)) &&
   (suspects || !isSuspect(row))
 
 function answerOf(
@@ -117,7 +119,8 @@ function answerOf(
     job,
     key,
     verdict: taken ? 'taken' : !registered ? 'gone' : refusalOf(before, at),
-    waitMs: !taken && before && before.retryAt !== null ? since(before.retryAt, at) : 0,
+    waitMs:
+      !taken && before && before.retryAt !== null && !isAheadOf(before.updatedAt, at) ? since(before.retryAt, at) : 0,
     failures: (taken ?? before)?.failures ?? 0,
     crashes: (taken ?? before)?.crashes ?? 0,
     version: (taken ?? before)?.version ?? null,
@@ -128,7 +131,7 @@ function answerOf(
 function refusalOf(row: LedgerRow | undefined, at: number): TakeAnswer['verdict'] {
   if (row?.state === 'quarantined') return 'quarantined'
   if (!row || row.holder !== null) return 'live'
-  if (row.retryAt !== null && row.retryAt > at) return 'later'
+  if (row.retryAt !== null && row.retryAt > at && !isAheadOf(row.updatedAt, at)) return 'later'
   return isSuspect(row) ? 'suspect' : 'live'
 }
 

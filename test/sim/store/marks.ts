@@ -2,7 +2,7 @@
 import type { Loss, Marks } from '../../../src/store/marks.ts'
 import type { Schema } from './schema.ts'
 import type { Session } from './session.ts'
-import { plus, plusYears } from './time.ts'
+import { isAheadOf, plus, plusYears } from './time.ts'
 
 /** The marks port. */
 export function simMarks(schema: Schema): Marks {
@@ -16,11 +16,12 @@ export function simMarks(schema: Schema): Marks {
           const row = marks.rows.get(queue)
           if (!row) {
             session.set(marks, queue, { queue, epoch: 1, sequence: 0, epochAt: plus(at, -1_000), bumpedAt: at })
-            return { mark: { epoch: 1, sequence: 0 }, first: true, bumps: false }
+            return { mark: { epoch: 1, sequence: 0 }, first: true, bumps: false, setBack: false }
           }
           const bumps = row.bumpedAt <= plus(at, -everyMs)
           if (bumps) session.set(marks, queue, { ...row, bumpedAt: at })
-          return { mark: { epoch: row.epoch, sequence: row.sequence }, first: false, bumps }
+          const setBack = isAheadOf(row.bumpedAt, at)
+          return { mark: { epoch: row.epoch, sequence: row.sequence }, first: false, bumps, setBack }
         },
         { quick: true },
       ),
@@ -38,8 +39,10 @@ export function simMarks(schema: Schema): Marks {
       engine.atOnce('marks.lose', (session) => {
         const at = schema.now()
         const row = marks.rows.get(queue)
-        if (!row || row.epoch !== loss.known.epoch || row.epochAt > plus(at, -apartMs)) return null
-        const epoch = Math.max(row.epoch, loss.found?.epoch ?? 0) + 1
+        if (!row || row.epoch !== loss.known.epoch) return null
+        if (row.epochAt > plus(at, -apartMs) && !isAheadOf(row.epochAt, at)) return null
+        // The one found is avoided, and never adopted: anybody may have written it there.
+        const epoch = row.epoch + (loss.found?.epoch === row.epoch + 1 ? 2 : 1)
         session.set(marks, queue, { queue, epoch, sequence: 0, epochAt: at, bumpedAt: at })
         healing(schema, session, queue, loss, epoch, at)
         return { epoch, sequence: 0 }

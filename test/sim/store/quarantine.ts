@@ -41,6 +41,11 @@ export function dropQuarantined(
       for (const row of held) {
         session.set(ledger, ledgerId(job, row.key), undefined)
         if (intents.rows.get(row.key)?.job === job) yield* removeIntent(schema, session, row.key)
+        for (const slot of [...slots.rows.values()].filter(({ handedIntent }) => handedIntent === row.key)) {
+          const id = slotId(slot.schedule, slot.slot)
+          yield* session.lock(slots, id)
+          session.set(slots, id, { ...slot, reason: 'dropped' })
+        }
         for (const slot of slotsOf(row.key)) {
           const id = slotId(slot.schedule, slot.slot)
           yield* session.lock(slots, id)

@@ -10,7 +10,16 @@ import { sessionOf } from './app-tx.ts'
 import { uniqueId } from './intents.ts'
 import { jsonbText } from './jsonb.ts'
 import { byBytes } from './order.ts'
-import { ledgerId, onePulse, type PulseRow, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
+import {
+  ledgerId,
+  notHanded,
+  onePulse,
+  type ScheduleRow,
+  type Schema,
+  type SlotRow,
+  slotId,
+  type WorkerRow,
+} from './schema.ts'
 import type { Session, Statement } from './session.ts'
 import { plus, since } from './time.ts'
 
@@ -36,7 +45,21 @@ export function simSchedules(schema: Schema): Schedules {
   }
   const standing = () => [...schedules.rows.values()].filter(({ endedAt }) => endedAt === null).sort(byName)
   return {
-    declare: (specs) => engine.autocommit('schedules.declare', (session) => declare(schema, session, specs)),
+    declare: (specs, tx) =>
+      engine.run('schedules.declare', tx && sessionOf(tx), (session) => declare(schema, session, specs)),
+    hand: (key, { job, intent, key: row }, tx) =>
+      engine.run('schedules.hand', tx && sessionOf(tx), function* (session) {
+        for (const { schedule, slot } of [...slots.found(schema.slotsByKey, key)].filter(isOpen)) {
+          const held = yield* session.hold(slots, slotId(schedule, slot), isOpen)
+          if (held)
+            session.set(slots, slotId(schedule, slot), {
+              ...held,
+              handedJob: job,
+              handedIntent: intent,
+              handedKey: row,
+            })
+        }
+      }),
     look: async (names, leaseMs) =>
       look(
         standing().filter(({ name }) => names.includes(name)),
@@ -53,18 +76,26 @@ export function simSchedules(schema: Schema): Schedules {
       engine.autocommit('schedules.write', (session) => write(schema, session, writes, audited), {
         quick: !writes.some((each) => each.slots.some(({ begins }) => begins)),
       }),
-    turn: (everyMs) =>
+    turn: (everyMs, declared = new Map()) =>
       engine.atOnce(
         'schedules.turn',
         (session) => {
           const at = schema.now()
-          const row = pulse.rows.get(onePulse) as PulseRow
-          if (row.auditAt > at) return Math.max(1, since(row.auditAt, at))
+          const row = pulse.rows.get(onePulse)
+          const missing = [...declared].some(([name, version]) => {
+            const found = schedules.rows.get(name)
+            return !found || found.version < version || found.endReason === 'absent'
+          })
+          // Of a clock that is set back since.
+          const isAhead = row && row.auditAt > plus(at, Math.max(3 * everyMs, 60_000))
+          if (!row) return { waitMs: 1_000, missing }
+          if (row.auditAt > at && !isAhead) return { waitMs: Math.max(1, since(row.auditAt, at)), missing }
           session.set(pulse, onePulse, { ...row, auditAt: plus(at, everyMs) })
-          return 0
+          return { waitMs: 0, missing }
         },
         { quick: true },
       ),
+    rewind: (names) => engine.autocommit('schedules.rewind', (session) => rewind(schema, session, names)),
     tidy: (leaseMs) => engine.atOnce('schedules.tidy', (session) => tidy(schema, session, leaseMs)),
     finish: (keys, { tx, skipped = null } = {}) =>
       engine.run('schedules.finish', tx && sessionOf(tx), function* (session) {
@@ -85,8 +116,8 @@ const bySlot = (a: SlotRow, b: SlotRow) => byBytes(a.schedule, b.schedule) || a.
 
 /** Jobs of workers that beat. */
 export function liveJobs({ workers, now }: Schema, leaseMs: number): ReadonlySet<string> {
-  const silent = plus(now(), -leaseMs)
-  return new Set([...workers.rows.values()].flatMap(({ jobs, beatAt }) => (beatAt > silent ? Object.keys(jobs) : [])))
+  const beats = (row: WorkerRow) => row.beatAt > plus(now(), -(row.leaseMs ?? leaseMs))
+  return new Set([...workers.rows.values()].flatMap((row) => (beats(row) ? Object.keys(row.jobs) : [])))
 }
 
 /** Handing over needs no handler of the job: any worker does it. */
@@ -108,7 +139,50 @@ function describe(schema: Schema, row: ScheduleRow, live: ReadonlySet<string>): 
     handedMs: lane !== job && input !== null ? handedAt(schema, job, name) : null,
     live: isLive(row, live),
     open: [...open].sort(bySlot).map((slot) => openSlot(schema, slot)),
+    ran: ranAhead(schema, row),
   }
+}
+
+/** Instants after `lastSlot` that have run, or begun, by a clock that was ahead. */
+function ranAhead({ slots }: Schema, { name, lastSlot, ranUntil }: ScheduleRow): number[] {
+  const last = lastSlot ?? Number.NEGATIVE_INFINITY
+  if (ranUntil === null || ranUntil <= last) return []
+  const ran = [...slots.rows.values()].filter(
+    ({ schedule, slot, state, begunAt }) =>
+      schedule === name && slot > last && slot <= ranUntil && (state === 'ran' || begunAt !== null),
+  )
+  return ran.map(({ slot }) => Math.round(slot)).sort((a, b) => a - b)
+}
+
+/** Brings schedules back that a clock which is set back since has brought further. */
+function* rewind(schema: Schema, session: Session, names: readonly string[]): Statement<string[]> {
+  const { schedules, slots } = schema
+  const at = schema.now()
+  const done: string[] = []
+  for (const name of [...names].sort(byBytes)) {
+    const row = yield* session.hold(schedules, name, ({ endedAt }) => endedAt === null)
+    if (!row) continue
+    done.push(name)
+    const own = () => [...slots.rows.values()].filter(({ schedule }) => schedule === name)
+    const ahead = own().filter(({ slot, state, begunAt }) => slot > at && (state === 'ran' || begunAt !== null))
+    for (const slot of own()) {
+      const asIs = (how: Partial<SlotRow>): SlotRow => ({ ...slot, ...how })
+      const id = slotId(name, slot.slot)
+      const isLate = slot.slot > at || slot.dueAt > plus(slot.slot, row.jitterMs)
+      if (slot.state === 'waiting' && slot.begunAt === null && isLate) session.set(slots, id, asIs({ state: 'held' }))
+      else if (slot.state === 'skipped' && slot.slot > at) session.set(slots, id, undefined)
+      else if (slot.state === 'skipped' && slot.through !== null && slot.through > at)
+        session.set(slots, id, asIs({ through: at, count: null }))
+    }
+    session.set(schedules, name, {
+      ...row,
+      term: row.term + 1,
+      fromAt: Math.min(row.fromAt, at),
+      lastSlot: row.lastSlot === null ? null : Math.min(row.lastSlot, at),
+      ranUntil: ahead.length === 0 ? null : Math.max(...ahead.map(({ slot }) => slot)),
+    })
+  }
+  return done
 }
 
 /** When the intent that has the unique key of a schedule was recorded, unless it is in quarantine. */
@@ -135,7 +209,7 @@ function* declare(schema: Schema, session: Session, specs: readonly ScheduleSpec
     yield* session.lock(schedules, spec.name)
     const row = session.get(schedules, spec.name)
     if (row && !isChanged(row, asked)) continue
-    const made = { version: 1, term: 0, lastSlot: null, createdAt: at, lastAuditAt: null }
+    const made = { version: 1, term: 0, lastSlot: null, createdAt: at, lastAuditAt: null, ranUntil: null }
     const switches = { pausedAt: null, pauseReason: null, pauseAuthor: null }
     const next = row ? { ...row, version: row.version + 1, term: row.term + 1 } : { ...made, ...switches }
     const fromAt = row && row.endedAt === null && isSamePattern(row, asked) ? row.fromAt : at
@@ -164,7 +238,7 @@ const askedOf = ({ startAtMs, endAtMs, input, ...spec }: ScheduleSpec): Asked =>
 })
 
 function isChanged(row: ScheduleRow, asked: Asked): boolean {
-  if (row.declared !== asked.declared || (row.endReason === 'person' && asked.declared)) return false
+  if (row.declared !== asked.declared || row.endReason === 'person') return false
   const names = Object.keys(asked) as (keyof Asked)[]
   return row.endedAt !== null || names.some((name) => row[name] !== asked[name])
 }
@@ -241,7 +315,9 @@ function* write(
       const endedAt = state === 'skipped' ? at : null
       const begunAt = known?.begunAt ?? (each.begins ? at : null)
       const madeAt = known?.madeAt ?? at
-      session.set(slots, id, { schedule: each.schedule, slot, ...asked, madeAt, begunAt, endedAt })
+      const { handedJob, handedIntent, handedKey } = known ?? notHanded
+      const handed = { handedJob, handedIntent, handedKey }
+      session.set(slots, id, { schedule: each.schedule, slot, ...asked, madeAt, begunAt, endedAt, ...handed })
     }
   }
   return new Set(mine.keys())
@@ -265,7 +341,7 @@ function tidy(schema: Schema, session: Session, leaseMs: number): { ended: strin
   const at = schema.now()
   const live = liveJobs(schema, leaseMs)
   const settled = [...schema.workers.rows.values()].some(
-    ({ beatAt, startedAt }) => beatAt > plus(at, -leaseMs) && startedAt <= plus(at, -hourMs),
+    (row) => row.beatAt > plus(at, -(row.leaseMs ?? leaseMs)) && row.startedAt <= plus(at, -hourMs),
   )
   const ended: string[] = []
   const due = [...schedules.rows.values()]

@@ -4,7 +4,7 @@ import type { ScheduleSpec, SkipReason } from '../../../src/store/schedules.ts'
 import type { Sample } from '../../../src/store/sweeps.ts'
 import { Engine } from './engine.ts'
 import { type Index, type Row, Table } from './table.ts'
-import { instant } from './time.ts'
+import { instant, plus } from './time.ts'
 
 /** One key that is running, backed off or quarantined. */
 export interface LedgerRow extends Row {
@@ -36,6 +36,7 @@ export interface WorkerRow extends Row {
   readonly startedAt: number
   readonly beatAt: number
   readonly stuck: number
+  readonly leaseMs: number | null
 }
 
 /** The sweep of one job. */
@@ -62,6 +63,7 @@ export interface SweepRow extends Row {
   readonly unusable: number
   readonly unusableKey: string | null
   readonly passUnusable: number
+  readonly fingerprint: string | null
   readonly pending: number | null
   readonly pendingEstimated: boolean
   readonly pendingAt: number | null
@@ -113,6 +115,8 @@ export interface IntentRow extends Row {
   readonly input: string
   readonly runAt: number | null
   readonly uniqueKey: string | null
+  /** The unique key of one that has started and gave it up. */
+  readonly startedKey: string | null
   readonly createdAt: number
 }
 
@@ -143,6 +147,7 @@ export interface ScheduleRow extends Row, Omit<ScheduleSpec, 'startAtMs' | 'endA
   readonly pauseAuthor: string | null
   readonly endedAt: number | null
   readonly endReason: 'person' | 'absent' | null
+  readonly ranUntil: number | null
 }
 
 /** One instant of a schedule, or all up to `through`. */
@@ -160,13 +165,21 @@ export interface SlotRow extends Row {
   readonly madeAt: number
   readonly begunAt: number | null
   readonly endedAt: number | null
+  readonly handedJob: string | null
+  readonly handedIntent: string | null
+  readonly handedKey: string | null
 }
+
+/** What a slot handed over: nothing. */
+export const notHanded = { handedJob: null, handedIntent: null, handedKey: null } as const
 
 /** The one row of the pulse. */
 export interface PulseRow extends Row {
   readonly beatAt: number
   readonly graceUntil: number
   readonly auditAt: number
+  readonly setBackAt: number | null
+  readonly setBackMs: number | null
 }
 
 /** The id of a ledger row. */
@@ -177,6 +190,12 @@ export const slotId = (schedule: string, slot: number): string => `${schedule}\u
 
 /** The one id of the pulse. */
 export const onePulse = 'one'
+
+/** The pulse after a first beat. */
+export const newPulse = (beatAt: number, graceUntil: number): PulseRow => ({
+  ...{ beatAt, graceUntil, auditAt: Number.NEGATIVE_INFINITY },
+  ...{ setBackAt: null, setBackMs: null },
+})
 
 /** A key that nobody holds and nothing is known of. */
 export const newKey = (job: string, key: string, updatedAt: number): LedgerRow => ({
@@ -223,6 +242,7 @@ export const newSweep = (job: string, nextAt: number, everyMs: number): SweepRow
   unusable: 0,
   unusableKey: null,
   passUnusable: 0,
+  fingerprint: null,
   pending: null,
   pendingEstimated: false,
   pendingAt: null,
@@ -236,6 +256,10 @@ export const newSweep = (job: string, nextAt: number, everyMs: number): SweepRow
 
 /** A key that only runs alone: it crashed twice, and nobody else is to blame. */
 export const isSuspect = ({ crashes, pardoned }: LedgerRow): boolean => crashes - pardoned >= 2
+
+/** True while a worker beats: silent for no longer than its lease. */
+export const isLive = ({ beatAt, leaseMs }: WorkerRow, at: number, lease: number): boolean =>
+  beatAt >= plus(at, -(leaseMs ?? lease))
 
 /** Every table, the engine that writes them, and the store's clock. */
 export class Schema {
@@ -274,7 +298,7 @@ export class Schema {
   constructor(now: () => number) {
     this.now = () => instant(now())
     const never = Number.NEGATIVE_INFINITY
-    this.pulse.set(onePulse, { beatAt: never, graceUntil: never, auditAt: never })
+    this.pulse.set(onePulse, { beatAt: never, graceUntil: never, auditAt: never, setBackAt: null, setBackMs: null })
   }
 
   nextNumber(): number {

@@ -11,7 +11,7 @@ import type { AppRow } from './app-tx.ts'
 import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'
 import type { Table } from './table.ts'
-import { instant, plus, plusYears, since } from './time.ts'
+import { instant, isAheadOf, plus, plusYears, since } from './time.ts'
 
 /** How a job's pending query reads in the model. Intents need none. */
 export interface ModelQuery {
@@ -28,6 +28,8 @@ interface Pending {
   readonly version: string | null
   readonly runAt: number | null
   readonly input: string | null
+  /** It has a unique key to give up when it starts. */
+  readonly unique?: boolean
   /** Since when it waits, where rows tell. */
   readonly since: number | null
 }
@@ -95,8 +97,10 @@ function intentsOf({ intents, intentsByJob }: Schema, job: Job): Truth {
     row: (id) => {
       const row: IntentRow | undefined = intents.rows.get(id)
       if (row?.job !== job.name) return null
-      const { runAt, input, createdAt } = row
-      return { key: id, parts: [id], version: null, runAt, input, since: started(runAt) ?? createdAt }
+      const { runAt, input, createdAt, uniqueKey, startedKey } = row
+      const held = uniqueKey !== null && !uniqueKey.startsWith('schedule ')
+      const unique = job.uniqueUntil === 'start' && (held || startedKey !== null)
+      return { key: id, parts: [id], version: null, runAt, input, unique, since: started(runAt) ?? createdAt }
     },
   }
 }
@@ -158,8 +162,14 @@ export function simSource(
       for (const key of keys) {
         const row = truth.row(job.key.join(partsOf(job.key, key).map(String)), at)
         if (!row) continue
-        const { version, input } = row
-        pending.set(row.key, { key: row.key, version, waitMs: waitUntil(row.runAt, at), input })
+        const { version, input, unique } = row
+        pending.set(row.key, {
+          key: row.key,
+          version,
+          waitMs: waitUntil(row.runAt, at),
+          input,
+          ...(unique === undefined ? {} : { unique }),
+        })
       }
       return { paused: schema.isPaused(job.name, at), pending }
     },
@@ -209,7 +219,7 @@ function eligible(schema: Schema, job: string, row: Pending, at: number, horizon
   const held = schema.ledger.rows.get(ledgerId(job, key))
   const renewed =
     held !== undefined && held.holder === null && held.version !== null && version !== null && held.version !== version
-  const retryAt = held && !renewed ? held.retryAt : null
+  const retryAt = held && !renewed && !isAheadOf(held.updatedAt, at) ? held.retryAt : null
   if (held && !renewed && (held.holder !== null || held.state === 'quarantined')) return null
   if (retryAt !== null && retryAt > horizon) return null
   const start = retryAt === null ? runAt : Math.max(retryAt, runAt ?? retryAt)

@@ -24,6 +24,9 @@ export const instant = (ms: number): number => micros(ms) / 1_000
 /** An instant and a length in ms; infinite instants stay what they are. */
 export const plus = (at: number, ms: number): number => (Number.isFinite(at) ? (micros(at) + interval(ms)) / 1_000 : at)
 
+/** True for an instant that a clock wrote which is set back since. */
+export const isAheadOf = (at: number, now: number): boolean => at > plus(now, 10_000)
+
 /** How long `to` is after `from`, in ms. */
 export function since(to: number, from: number): number {
   // Before Postgres 17 there is no such interval.

@@ -1,10 +1,10 @@
 // What people see of schedules and do with them, in the model: each verb as its .sql file says it.
 import { slotKey } from '../../../src/job/schedule.ts'
-import type { Timetable, TimetableRow, TimetableSlot } from '../../../src/store/timetable.ts'
+import type { HandedOver, Timetable, TimetableRow, TimetableSlot } from '../../../src/store/timetable.ts'
 import { byBytes } from './order.ts'
 import { tell } from './pauses.ts'
 import { changeSlots, isAhead, isLive, liveJobs } from './schedules.ts'
-import { ledgerId, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
+import { ledgerId, notHanded, type ScheduleRow, type Schema, type SlotRow, slotId } from './schema.ts'
 import type { Session } from './session.ts'
 
 /** The timetable port. */
@@ -31,7 +31,7 @@ export function simTimetable(schema: Schema): Timetable {
         .filter(({ schedule }) => schedule === name)
         .sort((a, b) => b.slot - a.slot)
         .slice(0, limit)
-        .map(seenSlot),
+        .map((row) => seenSlot(schema, row)),
     stale: async () => {
       throw new Error('a person asks how schedules stand, and no simulated person does')
     },
@@ -73,6 +73,24 @@ export function simTimetable(schema: Schema): Timetable {
         recorded(session, 'schedule.end', row, author)
         return changed.map(({ slot }) => date(slot) as Date)
       }),
+    remove: (name, author) =>
+      engine.autocommit('timetable.remove', function* (session) {
+        const row = yield* session.hold(schedules, name, () => true)
+        if (!row) return false
+        const own = [...slots.rows.values()].filter(({ schedule }) => schedule === name)
+        for (const { lane, key, state } of own.sort((a, b) => byBytes(a.key, b.key))) {
+          if (state !== 'waiting' && state !== 'held') continue
+          const known = yield* session.hold(schema.ledger, ledgerId(lane, key), ({ holder }) => holder === null)
+          if (known) session.set(schema.ledger, ledgerId(lane, key), undefined)
+        }
+        for (const { slot } of own) {
+          yield* session.lock(slots, slotId(name, slot))
+          session.set(slots, slotId(name, slot), undefined)
+        }
+        session.set(schedules, name, undefined)
+        recorded(session, 'schedule.remove', row, author)
+        return true
+      }),
     run: (name, author) =>
       engine.autocommit('timetable.run', function* (session) {
         const now = Math.floor(schema.now())
@@ -88,7 +106,7 @@ export function simTimetable(schema: Schema): Timetable {
         const { version, lane } = row
         const key = slotKey(name, version, at)
         const made = { schedule: name, slot: at, version, lane, key, dueAt: now, madeAt: now }
-        const blank = { reason: null, through: null, count: null, begunAt: null, endedAt: null }
+        const blank = { reason: null, through: null, count: null, begunAt: null, endedAt: null, ...notHanded }
         session.set(slots, id, { ...made, ...blank, state: 'waiting' })
         return { lane, key, at: new Date(at) }
       }),
@@ -125,10 +143,46 @@ function seen(schema: Schema, row: ScheduleRow, leaseMs: number): TimetableRow {
         : { reason: pauseReason as string, author: pauseAuthor as string, since: date(pausedAt) as Date },
     ended: endedAt === null ? null : { at: date(endedAt) as Date, why: endReason as 'person' },
     live: isLive(row, liveJobs(schema, leaseMs)),
+    handed: lastHanded(schema, row),
   }
 }
 
-const seenSlot = ({ slot, dueAt, key, state, reason, through, count, begunAt, endedAt }: SlotRow): TimetableSlot => ({
+function handedOver({ ledger, intents }: Schema, row: SlotRow): HandedOver | null {
+  const { handedJob: job, handedIntent, handedKey, reason } = row
+  const key = handedIntent ?? handedKey
+  if (job === null || key === null) return null
+  const known = ledger.rows.get(ledgerId(job, key))
+  const remembered = (state: string) => (state === 'quarantined' ? 'quarantined' : 'retrying')
+  const stored = intents.rows.has(key) ? 'pending' : 'done'
+  const state =
+    reason === 'dropped'
+      ? 'dropped'
+      : !known
+        ? handedIntent === null
+          ? 'unknown'
+          : stored
+        : known.holder !== null
+          ? 'running'
+          : remembered(known.state)
+  return { job, key, state }
+}
+
+function lastHanded(schema: Schema, { name, lane, job }: ScheduleRow): TimetableRow['handed'] {
+  if (lane === job) return null
+  const [last] = [...schema.slots.rows.values()]
+    .filter(({ schedule, handedJob }) => schedule === name && handedJob !== null)
+    .sort((a, b) => b.slot - a.slot)
+  const handed = last && handedOver(schema, last)
+  return last && handed ? { ...handed, at: date(last.slot) as Date } : null
+}
+
+const seenSlot = (schema: Schema, row: SlotRow): TimetableSlot => seenWith(row, handedOver(schema, row))
+
+const seenWith = (
+  { slot, dueAt, key, state, reason, through, count, begunAt, endedAt }: SlotRow,
+  handed: HandedOver | null,
+): TimetableSlot => ({
+  handed,
   ...{
     at: date(slot) as Date,
     dueAt: date(dueAt) as Date,

@@ -2,9 +2,9 @@
 import type { Freed, FreedKey, Workers } from '../../../src/store/workers.ts'
 import { givenBack } from './ledger.ts'
 import { byBytes, byKey } from './order.ts'
-import { isSuspect, type LedgerRow, ledgerId, onePulse, type PulseRow, type Schema } from './schema.ts'
+import { isSuspect, type LedgerRow, ledgerId, newPulse, onePulse, type PulseRow, type Schema } from './schema.ts'
 import type { Session } from './session.ts'
-import { plus } from './time.ts'
+import { isAheadOf, plus, since } from './time.ts'
 
 /** The workers port. */
 export function simWorkers(schema: Schema): Workers {
@@ -15,7 +15,10 @@ export function simWorkers(schema: Schema): Workers {
         const at = schema.now()
         movePulse(schema, session, at, leaseMs)
         if (!workers.rows.has(holder))
-          session.set(workers, holder, { id: holder, host, pid, jobs, startedAt: at, beatAt: at, stuck: 0 })
+          session.set(workers, holder, {
+            ...{ id: holder, host, pid, jobs, startedAt: at, beatAt: at, stuck: 0 },
+            leaseMs: Math.round(leaseMs),
+          })
       }),
     beat: (holder, known, highestTake, leaseMs, stuck = 0) =>
       engine.atOnce(
@@ -24,8 +27,8 @@ export function simWorkers(schema: Schema): Workers {
           const at = schema.now()
           const me = workers.rows.get(holder)
           if (me) {
-            session.set(workers, holder, { ...me, beatAt: at, stuck })
             movePulse(schema, session, at, leaseMs)
+            session.set(workers, holder, { ...me, beatAt: at, stuck, leaseMs: Math.round(leaseMs) })
           }
           const lost = unknownClaims(schema, session, holder, known, highestTake)
           for (const row of lost) session.set(schema.ledger, ledgerId(row.job, row.key), givenBack(row, at))
@@ -50,11 +53,24 @@ export function simWorkers(schema: Schema): Workers {
   }
 }
 
-/** When nobody beat for half a lease, nobody may be declared dead for a whole one (M43). */
-function movePulse({ pulse }: Schema, session: Session, at: number, leaseMs: number): void {
-  const row = pulse.rows.get(onePulse) as PulseRow
-  const silent = row.beatAt < plus(at, -leaseMs / 2)
-  session.set(pulse, onePulse, { ...row, beatAt: at, graceUntil: silent ? plus(at, leaseMs) : row.graceUntil })
+/** After a silence of half a lease nobody whose lease that is, and who lived before it, may be declared dead for a whole one (M43). */
+function movePulse({ pulse, workers }: Schema, session: Session, at: number, leaseMs: number): void {
+  const row = pulse.rows.get(onePulse)
+  if (!row) {
+    session.set(pulse, onePulse, newPulse(at, plus(at, leaseMs)))
+    return
+  }
+  const fleet = [...workers.rows.values()].map(({ beatAt, leaseMs: own }) => ({ beatAt, lease: own ?? leaseMs }))
+  const silent = (lease: number) => row.beatAt < plus(at, -lease / 2)
+  const leases = fleet
+    .filter(({ beatAt, lease }) => beatAt >= plus(row.beatAt, -lease) && silent(lease))
+    .map(({ lease }) => lease)
+  if (silent(leaseMs)) leases.push(leaseMs)
+  // A grace further ahead is of a clock that is set back since.
+  const most = plus(at, Math.max(leaseMs, ...fleet.map(({ lease }) => lease)))
+  const graceUntil = leases.length > 0 ? plus(at, Math.max(...leases)) : Math.min(row.graceUntil, most)
+  const back = isAheadOf(row.beatAt, at) ? { setBackAt: at, setBackMs: Math.round(since(row.beatAt, at)) } : {}
+  session.set(pulse, onePulse, { ...row, beatAt: at, graceUntil, ...back })
 }
 
 /** Claims of the holder whose take is neither known nor awaited (M31); those that are locked are left for the next beat. */
@@ -78,10 +94,17 @@ function free(schema: Schema, session: Session, leaseMs: number): { freed: Freed
   const { workers, sweeps, ledger, ledgerByHolder, pulse } = schema
   const at = schema.now()
   const allDead = leaseMs < 0
-  const { beatAt, graceUntil } = pulse.rows.get(onePulse) as PulseRow
-  if (!allDead && (at < graceUntil || beatAt < plus(at, -leaseMs / 2))) return { freed: [], dead: 0 }
+  const pulsed = pulse.rows.get(onePulse)
+  // A beat of a clock that is set back since counts as one of now.
+  for (const row of [...workers.rows.values()])
+    if (isAheadOf(row.beatAt, at)) session.set(workers, row.id, { ...row, beatAt: at })
+  const isOpen = pulsed !== undefined && at >= pulsed.graceUntil && pulsed.beatAt >= plus(at, -leaseMs / 2)
+  if (!allDead && !isOpen) return { freed: [], dead: 0 }
   const dead = new Set<string>()
-  for (const { id, beatAt: beat } of workers.rows.values()) if (allDead || beat < plus(at, -leaseMs)) dead.add(id)
+  for (const { id, beatAt: beat, leaseMs: own } of workers.rows.values()) {
+    const lease = own ?? leaseMs
+    if (allDead || (beat < plus(at, -lease) && (pulsed as PulseRow).beatAt >= plus(at, -lease / 2))) dead.add(id)
+  }
   // Claims of a holder without a worker row are freed, too: its take may have committed after its row was removed.
   const gone = [...ledgerByHolder.keys()].filter((holder) => dead.has(holder) || !workers.rows.has(holder))
   const lost = gone.sort(byBytes).flatMap((holder) => [...ledger.found(ledgerByHolder, holder)].sort(byKey))

@@ -41,11 +41,12 @@ function health(jobs: readonly JobHealth[], findings: readonly Finding[] = []): 
   const workers = [
     {
       ...{ id: 'w', host: 'worker-with-a-long-name.example.org', pid: 12_345, jobs: jobs.map((each) => each.job) },
-      ...{ startedAt: at, beatAt: at, live: true, running: 3, stuck: 0 },
+      ...{ startedAt: at, beatAt: at, live: true, running: 3, stuck: 0, leaseMs: null },
     },
   ]
-  const queue = { name: 'redis', shared: true, down: false }
-  return { healthy: findings.length === 0, at, jobs, workers, queue, findings, heals: [] }
+  const queue = { name: 'redis', shared: true, down: false, unseen: [] }
+  const pulse = { missing: false, setBack: null }
+  return { healthy: findings.length === 0, at, jobs, workers, pulse, queue, findings, heals: [] }
 }
 
 const bad = (name: string): Finding => ({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { drift } from '../../../src/operate/drift.ts'
 import type { JobStatus } from '../../../src/operate/status.ts'
 
-const queue = { name: 'postgres', shared: true, down: false }
+const queue = { name: 'postgres', shared: true, down: false, unseen: [] }
 const at = new Date('2030-01-01T00:00:00Z')
 const job = (pending: { count: number; estimated: boolean } | null, more: Partial<JobStatus> = {}): JobStatus =>
   ({

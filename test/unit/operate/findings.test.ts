@@ -63,6 +63,7 @@ const worker = (more: Partial<WorkerRow> = {}): WorkerRow => ({
   live: true,
   running: 0,
   stuck: 0,
+  leaseMs: 15_000,
   ...more,
 })
 
@@ -84,9 +85,10 @@ const job = (more: Partial<JobStatus> = {}): JobStatus => ({
 
 const state = (one: Partial<JobStatus> = {}, more: Partial<State> = {}): State => ({
   at,
-  queue: { name: 'postgres', shared: true, down: false },
+  queue: { name: 'postgres', shared: true, down: false, unseen: [] },
   jobs: [job(one)],
   workers: [worker()],
+  pulse: { missing: false, setBack: null },
   heals: [],
   stale: [],
   leaseMs: 15 * second,
@@ -174,8 +176,18 @@ describe('a job that no live worker has the handler of', () => {
   })
 })
 
+test('a queue of the workers that this app does not have is bad: it may be down', () => {
+  const queue = { name: 'redis', shared: true, down: false, unseen: ['redis'] }
+  const [finding] = findings(state({ hints: null }, { queue }))
+  expect(finding).toMatchObject({ level: 'bad', code: 'queue_unseen', job: null })
+  expect(finding?.message).toContain('Workers use the queue redis,')
+  expect(finding?.hint).toContain('--app')
+})
+
 test('a queue that does not answer is bad', () => {
-  expect(found(state({}, { queue: { name: 'postgres', shared: false, down: true } }))).toEqual(['bad queue_down'])
+  expect(found(state({}, { queue: { name: 'postgres', shared: false, down: true, unseen: [] } }))).toEqual([
+    'bad queue_down',
+  ])
 })
 
 describe('a loss of the queue', () => {
@@ -363,7 +375,7 @@ test('the bad comes first, and each finding says what to do', () => {
   const all = findings(
     state(
       { quarantined: 1, sweep: sweep({ errors: 2, lastError: 'e' }) },
-      { queue: { name: 'q', shared: false, down: true } },
+      { queue: { name: 'q', shared: false, down: true, unseen: [] } },
     ),
   )
   expect(all.map(({ code }) => code)).toEqual(['queue_down', 'sweep_failing', 'quarantined'])
@@ -371,4 +383,24 @@ test('the bad comes first, and each finding says what to do', () => {
     expect(message).not.toContain('\n')
     expect(hint.length).toBeGreaterThan(20)
   }
+})
+
+test('what live workers declare and the store does not hold is bad; a worker that has only just started is still declaring', () => {
+  const found = (more: Partial<State>, one: Partial<JobStatus> = {}) =>
+    findings(state(one, more)).map(({ code, level }) => `${level} ${code}`)
+  expect(found({}, { sweep: null })).toEqual(['bad sweep_missing'])
+  const young = worker({ startedAt: ago(2 * second) })
+  expect(found({ workers: [young] }, { sweep: null })).toEqual([])
+  expect(found({ pulse: { missing: true, setBack: null } })).toEqual(['bad pulse_missing'])
+  expect(found({ pulse: { missing: true, setBack: null }, workers: [young] })).toEqual([])
+  const lost = { name: 's', job: 'a', why: 'undeclared', since: at, endsAt: null } as const
+  expect(found({ stale: [lost] })).toEqual(['bad schedule_missing'])
+})
+
+test('a clock that was set back is told for ten minutes', () => {
+  const pulse = (agoMs: number) => ({ missing: false, setBack: { at: ago(agoMs), byMs: hour } })
+  const [finding] = findings(state({}, { pulse: pulse(9 * minute) }))
+  expect(finding).toMatchObject({ level: 'warn', code: 'clock_back' })
+  expect(finding?.message).toBe("The database's clock was set back by 1h, 9m ago")
+  expect(findings(state({}, { pulse: pulse(11 * minute) }))).toEqual([])
 })

@@ -10,6 +10,7 @@ export const scheduleRow = (how: Partial<ScheduleRow> = {}): ScheduleRow => ({
     input: null,
     declared: true,
     live: true,
+    ran: [],
     paused: false,
     jobPaused: false,
     handedMs: null,

@@ -19,6 +19,7 @@ test.each([
   ['pg gave up connecting', new Error('timeout exceeded when trying to connect')],
   ['pg lost it', new Error('Connection terminated unexpectedly')],
   ['a wrapped one', storeAway(coded('ECONNRESET'))],
+  ['a url function whose server is away', new RegrowError('url_failed', 'It threw', '', coded('ECONNREFUSED'))],
   ['no answer in time', new RegrowError('deadline', 'store.prepare did not answer', '')],
   [
     'an address that is fetched from a server that is away',

@@ -30,6 +30,7 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     mayStart: () => true,
     named: () => false,
     claiming: () => 0,
+    slow: () => false,
     through: async ({ job, many }, { hints }) => {
       if (many) started.push({ job: job.name, keys: hints.length })
       else for (const _ of hints) started.push({ job: job.name, keys: 1 })
@@ -90,6 +91,7 @@ test('a job whose hints never end does not keep another from its start', async (
     mayStart: () => true,
     named: () => false,
     claiming: () => 0,
+    slow: () => false,
     through: async ({ job }, { hints }, taken) => {
       started.push(...hints.map(() => job.name))
       slots.give(taken, job.name)
@@ -127,6 +129,7 @@ test('after a pop that emptied the queue the next look waits until what was foun
     mayStart: () => true,
     named: () => false,
     claiming: () => 0,
+    slow: () => false,
     through: () => started.promise,
   })
   const round = async (count: number) => {

@@ -1,7 +1,7 @@
 // Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
 import type { Clock } from '../../../base/clock.ts'
 import { RegrowError } from '../../../base/errors.ts'
-import { difference, type Mark } from '../../../base/mark.ts'
+import { difference, type Mark, readMark } from '../../../base/mark.ts'
 import {
   defaultBounds,
   type Hint,
@@ -39,6 +39,8 @@ const allNewFrom = 1_000
 export class PostgresQueue implements Queue {
   readonly name = 'postgres'
   readonly shared = true
+  /** The tables are UNLOGGED: after a crash, on a promoted replica and in a base backup they are empty. */
+  readonly rollsBack = false
   readonly pushFrom: Queue['pushFrom']
   readonly #db: SqlExecutor
   readonly #clock: Clock
@@ -96,10 +98,12 @@ export class PostgresQueue implements Queue {
         const found = popped.hints.length > 0 || lost
         if (found) this.#idleMs = pollMs.quick
         if (found || leftMs <= 0 || signal?.aborted || this.#closed) return popped
-        const pollsMs = this.#bell.listening ? pollMs.floor : this.#idleMs
-        await this.#bell.rest(waiter, Math.min(leftMs, pollsMs, waitMs), signal)
+        const pollsMs = Math.min(this.#bell.listening ? pollMs.floor : this.#idleMs, waitMs)
+        await this.#bell.rest(waiter, Math.min(leftMs, pollsMs), signal)
         this.#idleMs = Math.min(this.#idleMs * 2, pollMs.floor)
         if (waiter.named && !signal?.aborted && !this.#closed) return this.#named(waiter.named)
+        // The wait is over and nothing rang: the next pop looks, at once.
+        if (!waiter.rung && leftMs <= pollsMs && leftMs < waitMs) return popped
       }
     } finally {
       this.#bell.leave(waiter)
@@ -179,7 +183,7 @@ export class PostgresQueue implements Queue {
   /** A hint that was told by name: who takes its key takes it out on the way. Others may be quicker, and it is theirs then. */
   #named({ job, key }: NamedHint): Popped {
     this.#idleMs = pollMs.quick
-    this.#rotation?.popped()
+    this.#rotation?.popped(true)
     const removal = { text: statements.popNamed, values: [job, key] }
     return { hints: [{ job, key, fresh: true }], mark: undefined, removal }
   }
@@ -209,7 +213,7 @@ export class PostgresQueue implements Queue {
     const hints = found.flatMap(([job, fresh, keys]) => keys.map((key): PoppedHint => ({ job, key, fresh })))
     const reached = JSON.parse((row?.reached as string | null) ?? '[]')
     this.#reached.note(request, { hints, lanes, at: row?.at as string, reached, tookMs: this.#clock.now() - sentAt })
-    this.#rotation?.popped()
+    this.#rotation?.popped(hints.length > 0)
     return {
       hints,
       mark: markOf(row),
@@ -239,8 +243,7 @@ export interface PostgresQueueOptions {
   readonly bounds?: Partial<QueueBounds>
 }
 
-const markOf = (row: Row | undefined): Mark | null =>
-  row?.epoch == null ? null : { epoch: Number(row.epoch), sequence: Number(row.sequence) }
+const markOf = (row: Row | undefined): Mark | null => (row?.epoch == null ? null : readMark(row.epoch, row.sequence))
 
 /** Disk full, out of memory, or a limit of the server's own. */
 const isOutOfMemory = (error: unknown) => ['53100', '53200', '53400'].includes(sqlState(error) ?? '')

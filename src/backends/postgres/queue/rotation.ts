@@ -7,6 +7,8 @@ import { statements } from './statements.gen.ts'
 
 /** How often a process that pops looks at the size of the table. */
 const lookMs = 5_000
+/** While pops find nothing, the time between two looks is this many times longer. */
+const idleTimes = 6
 /** No table smaller than this is worth it; one of hints that wait is as large as it has to be. */
 const bytesMin = 8 * 1024 * 1024
 /** Some twenty minutes of marks. */
@@ -43,9 +45,10 @@ export class Rotation {
     this.#lookAt = clock.now() + this.#options.lookMs
   }
 
-  /** Called after pops; it looks now and then, beside whoever called. */
-  popped(): void {
-    if (this.#looking || this.#clock.now() < this.#lookAt) return
+  /** Called after pops, with whether they found hints; it looks now and then, beside the caller. */
+  popped(found: boolean): void {
+    const idleMs = found ? 0 : this.#options.lookMs * (idleTimes - 1)
+    if (this.#looking || this.#clock.now() < this.#lookAt + idleMs) return
     // A table that cannot be emptied now is emptied later; vacuum does the rest.
     this.#looking = this.#look().catch(() => {})
     void this.#looking.finally(() => {

@@ -9,9 +9,9 @@ for first = 2, #KEYS, 7 do
   local job = job_at(first)
   local delayed = 0
   for _, lane in ipairs({ job.fresh, job.swept }) do
-    local due = call('ZCOUNT', lane.delayed, '-inf', now)
-    delayed = delayed + call('ZCARD', lane.delayed) - due
-    answer[#answer + 1] = call('SCARD', lane.set) + due
+    local due = ask(0, 'ZCOUNT', lane.delayed, '-inf', now)
+    delayed = delayed + ask(0, 'ZCARD', lane.delayed) - due
+    answer[#answer + 1] = ask(0, 'SCARD', lane.set) + due
   end
   answer[#answer + 1] = delayed
 end

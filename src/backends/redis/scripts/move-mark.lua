@@ -3,7 +3,7 @@
 -- is raised past what is known; any other is left as it is.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local mark = call('GET', KEYS[2])
+local mark = get(KEYS[2])
 if not mark then return '' end
 local epoch, sequence = string.match(mark, '^(%S+) (%S+)$')
 local known = tonumber(ARGV[3])

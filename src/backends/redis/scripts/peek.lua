@@ -8,8 +8,8 @@ for i = 1, 2 * asked do answer[i] = 0 end
 local job, now = job_at(2), clock()
 for number, lane in ipairs({ job.fresh, job.swept }) do
   -- Members of a set whose list was evicted are never popped (F25): they are no hints.
-  local members = call('EXISTS', lane.list) == 1 and call('SMISMEMBER', lane.set, unpack(ARGV, 2)) or {}
-  local scores = call('ZMSCORE', lane.delayed, unpack(ARGV, 2))
+  local members = ask(0, 'LLEN', lane.list) > 0 and ask({}, 'SMISMEMBER', lane.set, unpack(ARGV, 2)) or {}
+  local scores = ask({}, 'ZMSCORE', lane.delayed, unpack(ARGV, 2))
   for i = 1, asked do
     if members[i] == 1 then
       answer[2 * i - 1] = number

@@ -2,12 +2,13 @@
 -- KEYS 1 owner, 2 mark, 3.. seven of each job
 -- ARGV 1 owner, 2 most over all jobs, 3 share; then three of each job: most of it, most of its fresh, most of its swept lane
 -- Returns the mark ('' none), ms until the next delayed hint (-1: none, or hints were found), then runs of hints:
--- number of the job (from 0), 1 fresh or 0 swept, how many, their keys.
+-- number of the job (from 0), 1 fresh or 0 swept, how many, their keys. A last run of number -1 names the keys of Redis that were
+-- deleted for their type.
 -- It only removes, or begins to write by removing: so it works on a server without memory for more, too.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local limit, share = tonumber(ARGV[2]), tonumber(ARGV[3])
-local answer = { call('GET', KEYS[2]) or '', -1 }
+local answer = { get(KEYS[2]) or '', -1 }
 local found = 0
 
 local jobs = {}
@@ -90,5 +91,10 @@ for _, job in ipairs(jobs) do
     now = now or clock()
     if due and (answer[2] < 0 or due - now < answer[2]) then answer[2] = math.max(0, math.ceil(due - now)) end
   end
+end
+if #repaired > 0 then
+  local at = #answer
+  answer[at + 1], answer[at + 2], answer[at + 3] = -1, 2, #repaired
+  for i = 1, #repaired do answer[at + 3 + i] = repaired[i] end
 end
 return answer

@@ -10,9 +10,37 @@ local function exact(number)
   return string.format('%.17g', number)
 end
 
+-- Keys of ours that were deleted because somebody had put a value of another type there. It would fail every script that reads the
+-- key, those of other jobs included; the sweep brings back the hints that it displaced.
+local repaired = {}
+
+local function is_wrong_type(answer)
+  return type(answer) == 'table' and type(answer.err) == 'string' and string.find(answer.err, 'WRONGTYPE', 1, true) ~= nil
+end
+
+local function repair(key)
+  call('UNLINK', key)
+  repaired[#repaired + 1] = key
+end
+
+-- The answer of a command; `none` where its key has another type, and nothing is deleted. Any other error is raised.
+local function ask(none, ...)
+  local answer = redis.pcall(...)
+  if type(answer) ~= 'table' or answer.err == nil then return answer end
+  if is_wrong_type(answer) then return none end
+  return call(...)
+end
+
+-- GET of a key that is a text; false when there is none.
+local function get(key)
+  local found = ask(nil, 'GET', key)
+  if found == nil then repair(key) end
+  return found or false
+end
+
 -- S13: the hints of another store are not ours to touch. Returns the error to answer with; nothing when all is well.
 local function foreign(key, owner)
-  local found = call('GET', key)
+  local found = get(key)
   if found == owner then return nil end
   if found then return redis.error_reply('REGROWFOREIGN ' .. found) end
   -- A full server refuses it, and may still be popped from.
@@ -55,14 +83,7 @@ local function settle(lane, now)
   end
 end
 
--- Lanes of a job as they are now. `first`: number of its first key.
-local function settled(job, first)
-  -- Most jobs have nothing at all most of the time: one command tells.
-  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
-  if not job.exists then
-    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
-    return
-  end
+local function settle_lanes(job)
   mend(job.fresh)
   mend(job.swept)
   job.delayed = call('EXISTS', job.fresh.delayed, job.swept.delayed) > 0
@@ -71,6 +92,32 @@ local function settled(job, first)
     settle(job.fresh, job.now)
     settle(job.swept, job.now)
   end
+end
+
+local lengths = { 'LLEN', 'LLEN', 'SCARD', 'ZCARD', 'LLEN', 'SCARD', 'ZCARD' }
+
+-- Deletes the job's keys that have another type; false: there are none.
+local function repair_job(first)
+  local before = #repaired
+  for i = 1, 7 do
+    local key = KEYS[first + i - 1]
+    if ask(nil, lengths[i], key) == nil then repair(key) end
+  end
+  return #repaired > before
+end
+
+-- Lanes of a job as they are now. `first`: number of its first key. Reads every key of the job but `wake`.
+local function settled(job, first)
+  -- Most jobs have nothing at all most of the time: one command tells.
+  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
+  if not job.exists then
+    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
+    return
+  end
+  local ok, why = pcall(settle_lanes, job)
+  if ok then return end
+  if not repair_job(first) then error(why, 0) end
+  settle_lanes(job)
 end
 
 -- Due time of the first delayed hint of a job; nil: there is none.
@@ -83,5 +130,7 @@ end
 
 -- One token is enough: who takes it pops, and leaves another one when hints are left.
 local function ring(job)
-  if call('LLEN', job.wake) == 0 then redis.pcall('RPUSH', job.wake, '1') end
+  local tokens = ask(nil, 'LLEN', job.wake)
+  if tokens == nil then repair(job.wake) end
+  if (tokens or 0) == 0 then redis.pcall('RPUSH', job.wake, '1') end
 end

@@ -1,11 +1,10 @@
 -- Push of delayed hints of one job and lane. ARGV 6.. keys, each once, 1,000 at most; then as many delays in ms.
--- Returns added, merged, dropped, lost.
+-- Returns added, merged, dropped, lost, and the keys of Redis that were deleted for their type.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
--- The first write of all: where it is refused for want of memory, nothing has been done.
-call('SADD', KEYS[3], ARGV[2])
+name_job()
 settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
@@ -54,4 +53,4 @@ local new = fitting(rest, math.max(0, tonumber(ARGV[4]) - held))
 for i = 1, #new do plan(new[i], due[new[i]]) end
 if #put > 0 then call('ZADD', target.delayed, unpack(put)) end
 if moved > 0 then ring(job) end
-return { #new, merged, #rest - #new, 0 }
+return pushed(#new, merged, #rest - #new)

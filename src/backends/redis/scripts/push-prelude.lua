@@ -7,8 +7,21 @@ local target = is_fresh and job.fresh or job.swept
 -- Swept hints are only for a queue of the epoch that they were read for: one that was lost is filled by a new pass.
 local function is_lost()
   if is_fresh or ARGV[5] == '' then return false end
-  local mark = call('GET', KEYS[2])
+  local mark = get(KEYS[2])
   return not mark or string.match(mark, '^%S+') ~= ARGV[5]
+end
+
+-- The first write of all: where it is refused for want of memory, nothing has been done.
+local function name_job()
+  if ask(nil, 'SADD', KEYS[3], ARGV[2]) == nil then
+    repair(KEYS[3])
+    call('SADD', KEYS[3], ARGV[2])
+  end
+end
+
+-- What both pushes answer. Behind the counts, the keys of Redis that were deleted for their type.
+local function pushed(added, merged, dropped)
+  return { added, merged, dropped, 0, unpack(repaired) }
 end
 
 -- Keys that are in a set, and those that are not.

@@ -1,12 +1,11 @@
 -- Push of due hints of one job and lane. ARGV 6.. keys, each once, 1,000 at most.
--- Returns added, merged, dropped, lost.
+-- Returns added, merged, dropped, lost, and the keys of Redis that were deleted for their type.
 -- Few commands over all keys: a loop of one command per key takes twice as long.
 local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
--- The first write of all: where it is refused for want of memory, nothing has been done.
-call('SADD', KEYS[3], ARGV[2])
+name_job()
 settled(job, 4)
 
 local rest = { unpack(ARGV, 6) }
@@ -41,4 +40,4 @@ local merged = asked - #rest
 local new = fitting(rest, math.max(0, tonumber(ARGV[4]) - target.count))
 append(target, new)
 if #new + moved > 0 then ring(job) end
-return { #new, merged, #rest - #new, 0 }
+return pushed(#new, merged, #rest - #new)

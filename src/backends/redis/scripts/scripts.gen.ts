@@ -13,9 +13,9 @@ for first = 2, #KEYS, 7 do
   local job = job_at(first)
   local delayed = 0
   for _, lane in ipairs({ job.fresh, job.swept }) do
-    local due = call('ZCOUNT', lane.delayed, '-inf', now)
-    delayed = delayed + call('ZCARD', lane.delayed) - due
-    answer[#answer + 1] = call('SCARD', lane.set) + due
+    local due = ask(0, 'ZCOUNT', lane.delayed, '-inf', now)
+    delayed = delayed + ask(0, 'ZCARD', lane.delayed) - due
+    answer[#answer + 1] = ask(0, 'SCARD', lane.set) + due
   end
   answer[#answer + 1] = delayed
 end
@@ -31,7 +31,7 @@ call('SREM', KEYS[2], ARGV[2])
 return lost`,
   moveMark: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
-local mark = call('GET', KEYS[2])
+local mark = get(KEYS[2])
 if not mark then return '' end
 local epoch, sequence = string.match(mark, '^(%S+) (%S+)$')
 local known = tonumber(ARGV[3])
@@ -47,8 +47,8 @@ if asked == 0 then return answer end
 for i = 1, 2 * asked do answer[i] = 0 end
 local job, now = job_at(2), clock()
 for number, lane in ipairs({ job.fresh, job.swept }) do
-  local members = call('EXISTS', lane.list) == 1 and call('SMISMEMBER', lane.set, unpack(ARGV, 2)) or {}
-  local scores = call('ZMSCORE', lane.delayed, unpack(ARGV, 2))
+  local members = ask(0, 'LLEN', lane.list) > 0 and ask({}, 'SMISMEMBER', lane.set, unpack(ARGV, 2)) or {}
+  local scores = ask({}, 'ZMSCORE', lane.delayed, unpack(ARGV, 2))
   for i = 1, asked do
     if members[i] == 1 then
       answer[2 * i - 1] = number
@@ -61,7 +61,7 @@ return answer`,
   pop: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local limit, share = tonumber(ARGV[2]), tonumber(ARGV[3])
-local answer = { call('GET', KEYS[2]) or '', -1 }
+local answer = { get(KEYS[2]) or '', -1 }
 local found = 0
 local jobs = {}
 for i = 0, (#KEYS - 2) / 7 - 1 do
@@ -135,14 +135,38 @@ for _, job in ipairs(jobs) do
     if due and (answer[2] < 0 or due - now < answer[2]) then answer[2] = math.max(0, math.ceil(due - now)) end
   end
 end
+if #repaired > 0 then
+  local at = #answer
+  answer[at + 1], answer[at + 2], answer[at + 3] = -1, 2, #repaired
+  for i = 1, #repaired do answer[at + 3 + i] = repaired[i] end
+end
 return answer`,
   prelude: `local call = redis.call
 local page = 1000
 local function exact(number)
   return string.format('%.17g', number)
 end
+local repaired = {}
+local function is_wrong_type(answer)
+  return type(answer) == 'table' and type(answer.err) == 'string' and string.find(answer.err, 'WRONGTYPE', 1, true) ~= nil
+end
+local function repair(key)
+  call('UNLINK', key)
+  repaired[#repaired + 1] = key
+end
+local function ask(none, ...)
+  local answer = redis.pcall(...)
+  if type(answer) ~= 'table' or answer.err == nil then return answer end
+  if is_wrong_type(answer) then return none end
+  return call(...)
+end
+local function get(key)
+  local found = ask(nil, 'GET', key)
+  if found == nil then repair(key) end
+  return found or false
+end
 local function foreign(key, owner)
-  local found = call('GET', key)
+  local found = get(key)
   if found == owner then return nil end
   if found then return redis.error_reply('REGROWFOREIGN ' .. found) end
   redis.pcall('SET', key, owner)
@@ -175,12 +199,7 @@ local function settle(lane, now)
     if #due < page then return end
   end
 end
-local function settled(job, first)
-  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
-  if not job.exists then
-    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
-    return
-  end
+local function settle_lanes(job)
   mend(job.fresh)
   mend(job.swept)
   job.delayed = call('EXISTS', job.fresh.delayed, job.swept.delayed) > 0
@@ -190,6 +209,26 @@ local function settled(job, first)
     settle(job.swept, job.now)
   end
 end
+local lengths = { 'LLEN', 'LLEN', 'SCARD', 'ZCARD', 'LLEN', 'SCARD', 'ZCARD' }
+local function repair_job(first)
+  local before = #repaired
+  for i = 1, 7 do
+    local key = KEYS[first + i - 1]
+    if ask(nil, lengths[i], key) == nil then repair(key) end
+  end
+  return #repaired > before
+end
+local function settled(job, first)
+  job.exists = call('EXISTS', unpack(KEYS, first, first + 6)) > 0
+  if not job.exists then
+    job.fresh.count, job.fresh.length, job.swept.count, job.swept.length = 0, 0, 0, 0
+    return
+  end
+  local ok, why = pcall(settle_lanes, job)
+  if ok then return end
+  if not repair_job(first) then error(why, 0) end
+  settle_lanes(job)
+end
 local function next_due(job)
   local first = call('ZRANGE', job.fresh.delayed, 0, 0, 'WITHSCORES')[2]
   local second = call('ZRANGE', job.swept.delayed, 0, 0, 'WITHSCORES')[2]
@@ -197,13 +236,15 @@ local function next_due(job)
   return tonumber(first or second)
 end
 local function ring(job)
-  if call('LLEN', job.wake) == 0 then redis.pcall('RPUSH', job.wake, '1') end
+  local tokens = ask(nil, 'LLEN', job.wake)
+  if tokens == nil then repair(job.wake) end
+  if (tokens or 0) == 0 then redis.pcall('RPUSH', job.wake, '1') end
 end`,
   pushDelayed: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local asked = (#ARGV - 5) / 2
 if is_lost() then return { 0, 0, 0, asked } end
-call('SADD', KEYS[3], ARGV[2])
+name_job()
 settled(job, 4)
 local now = job.now or clock()
 local earliest = job.delayed and next_due(job) or nil
@@ -246,15 +287,15 @@ local new = fitting(rest, math.max(0, tonumber(ARGV[4]) - held))
 for i = 1, #new do plan(new[i], due[new[i]]) end
 if #put > 0 then call('ZADD', target.delayed, unpack(put)) end
 if moved > 0 then ring(job) end
-return { #new, merged, #rest - #new, 0 }`,
+return pushed(#new, merged, #rest - #new)`,
   pushHead: `if
   (ARGV[3] == 'fresh' or ARGV[5] == '')
   and #ARGV - 5 <= tonumber(ARGV[4])
-  and redis.call('GET', KEYS[1]) == ARGV[1]
+  and redis.pcall('GET', KEYS[1]) == ARGV[1]
   and redis.call('EXISTS', unpack(KEYS, 4, 10)) == 0
+  and type(redis.pcall('SADD', KEYS[3], ARGV[2])) == 'number'
 then
   local list = ARGV[3] == 'fresh' and 5 or 8
-  redis.call('SADD', KEYS[3], ARGV[2])
   redis.call('SADD', KEYS[list + 1], unpack(ARGV, 6))
   redis.call('RPUSH', KEYS[list], unpack(ARGV, 6))
   redis.call('RPUSH', KEYS[4], '1')
@@ -265,8 +306,17 @@ local is_fresh = ARGV[3] == 'fresh'
 local target = is_fresh and job.fresh or job.swept
 local function is_lost()
   if is_fresh or ARGV[5] == '' then return false end
-  local mark = call('GET', KEYS[2])
+  local mark = get(KEYS[2])
   return not mark or string.match(mark, '^%S+') ~= ARGV[5]
+end
+local function name_job()
+  if ask(nil, 'SADD', KEYS[3], ARGV[2]) == nil then
+    repair(KEYS[3])
+    call('SADD', KEYS[3], ARGV[2])
+  end
+end
+local function pushed(added, merged, dropped)
+  return { added, merged, dropped, 0, unpack(repaired) }
 end
 local function parted(set, keys)
   local flags = call('SMISMEMBER', set, unpack(keys))
@@ -322,7 +372,7 @@ end`,
 if wrong then return wrong end
 local asked = #ARGV - 5
 if is_lost() then return { 0, 0, 0, asked } end
-call('SADD', KEYS[3], ARGV[2])
+name_job()
 settled(job, 4)
 local rest = { unpack(ARGV, 6) }
 local moved = 0
@@ -355,7 +405,7 @@ local merged = asked - #rest
 local new = fitting(rest, math.max(0, tonumber(ARGV[4]) - target.count))
 append(target, new)
 if #new + moved > 0 then ring(job) end
-return { #new, merged, #rest - #new, 0 }`,
+return pushed(#new, merged, #rest - #new)`,
   wipe: `local wrong = foreign(KEYS[1], ARGV[1])
 if wrong then return wrong end
 local lost = 0
@@ -363,7 +413,7 @@ call('DEL', KEYS[2])
 for first = 4, #KEYS, 7 do
   local job = job_at(first)
   for _, lane in ipairs({ job.fresh, job.swept }) do
-    lost = lost + call('SCARD', lane.set) + call('ZCARD', lane.delayed)
+    lost = lost + ask(0, 'SCARD', lane.set) + ask(0, 'ZCARD', lane.delayed)
   end
   call('UNLINK', unpack(KEYS, first, first + 6))
 end

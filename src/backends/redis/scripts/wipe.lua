@@ -7,7 +7,7 @@ call('DEL', KEYS[2])
 for first = 4, #KEYS, 7 do
   local job = job_at(first)
   for _, lane in ipairs({ job.fresh, job.swept }) do
-    lost = lost + call('SCARD', lane.set) + call('ZCARD', lane.delayed)
+    lost = lost + ask(0, 'SCARD', lane.set) + ask(0, 'ZCARD', lane.delayed)
   end
   call('UNLINK', unpack(KEYS, first, first + 6))
 end

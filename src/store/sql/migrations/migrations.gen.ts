@@ -227,6 +227,20 @@ export const migrations: readonly { version: number; name: string; statements: r
   add column if not exists unusable bigint not null default 0,
   add column if not exists unusable_key text,
   add column if not exists pass_unusable bigint not null default 0`,
+    `alter table regrow.sweeps add column if not exists fingerprint text`,
+    `alter table regrow.workers add column if not exists lease_ms bigint`,
+    `alter table regrow.pulse
+  add column if not exists set_back_at timestamptz,
+  add column if not exists set_back_ms bigint`,
+    `alter table regrow.schedules add column if not exists ran_until timestamptz`,
+    `alter table regrow.slots
+  add column if not exists handed_job text,
+  add column if not exists handed_intent uuid,
+  add column if not exists handed_key text`,
+    `create index if not exists slots_handed on regrow.slots (handed_intent) where handed_intent is not null`,
+    `alter table regrow.intents
+  add column if not exists started_key text`,
+    `create index if not exists intents_started on regrow.intents (job, started_key) where started_key is not null`,
     `create or replace function regrow.plain_text(value anyelement) returns text language sql stable
   set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres' set extra_float_digits = 1
   set bytea_output = 'hex' set lc_monetary = 'C'

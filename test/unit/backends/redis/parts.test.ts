@@ -1,7 +1,7 @@
 // What goes into the scripts of the Redis queue and comes out of them.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allotted, pagesOf, readMark, readPop, worst } from '../../../../src/backends/redis/parts.ts'
+import { allotted, markOf, pagesOf, readPop, worst } from '../../../../src/backends/redis/parts.ts'
 import { Places } from '../../../../src/backends/redis/places.ts'
 
 test('pages hold each hint once, of one job and lane, all due or all delayed, a thousand at most', () => {
@@ -40,12 +40,42 @@ test('an answer of a pop is read back to hints, whatever their keys look like', 
       { job: 'b', key: '', fresh: true },
       { job: 'a', key: '1', fresh: false },
     ],
+    repaired: [],
+  })
+  expect(readPop(['', -1, -1, 2, 1, '{regrow}:fresh:a'], [{ job: 'a' }])).toEqual({
+    mark: null,
+    nextMs: -1,
+    hints: [],
+    repaired: ['{regrow}:fresh:a'],
   })
 })
 
+test('the job of a key is what comes behind its lane, whatever the name holds', () => {
+  const places = new Places('regrow', 2)
+  for (const job of ['a', 'wake:a', 'a}:fresh:b', 'two\nlines'])
+    for (const key of places.of(job).keys) expect(places.jobOf(key), key).toBe(job)
+  for (const { owner, mark, jobs } of places.slots)
+    for (const key of [owner, mark, jobs]) expect(places.jobOf(key), key).toBeNull()
+})
+
 test('a mark that is none reads as none', () => {
-  for (const text of ['', 'x', '1', '1 x', ' ', 'null']) expect(readMark(text), text).toBeNull()
-  expect(readMark(`0 ${Number.MAX_SAFE_INTEGER}`)).toEqual({ epoch: 0, sequence: Number.MAX_SAFE_INTEGER })
+  for (const text of [
+    '',
+    'x',
+    '1',
+    '1 x',
+    ' ',
+    'null',
+    '01 2',
+    '1 02',
+    '-1 2',
+    '1.0 2',
+    '9007199254740993 2',
+    '1 9007199254740992',
+    '1e3 1',
+  ])
+    expect(markOf(text), text).toBeNull()
+  expect(markOf(`0 ${Number.MAX_SAFE_INTEGER}`)).toEqual({ epoch: 0, sequence: Number.MAX_SAFE_INTEGER })
 })
 
 test('a queue over several slots has the mark of the worst: none when one has none, else the oldest', () => {
