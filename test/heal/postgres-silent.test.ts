@@ -194,23 +194,6 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
   })
 })
 
-test('once one connection was found to lead nowhere, idle ones from before cost nobody another wait', async () => {
-  const { proxy, url } = await behindProxy()
-  const pool = new pg.Pool({ connectionString: url, max: 2 })
-  pool.on('error', () => {})
-  ends.push(() => pool.end())
-  const make = () => new pg.Client({ connectionString: url })
-  const watched = new ConnectionWatch({ clock: systemClock, leaseMs: 9_000, make: make as never }).over(pool as never)
-  await Promise.all([watched.query('select pg_sleep(0.1)'), watched.query('select pg_sleep(0.1)')])
-  proxy.swallow()
-  proxy.pass()
-  await expect(watched.query('select 1')).rejects.toMatchObject({ code: 'ECONNRESET' })
-  const from = performance.now()
-  await watched.query('select 1')
-  // A third of the lease is what a wait takes.
-  expect(performance.now() - from).toBeLessThan(3_000)
-})
-
 test('S16: a transaction whose fence had no answer in time ends at once', async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 1 })
   pool.on('error', () => {})

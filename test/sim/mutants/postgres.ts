@@ -101,14 +101,6 @@ export const ofPostgres: readonly Mutant[] = [
     silent,
   ),
   mutant(
-    'postgres-idle-connections-kept',
-    'after one connection was found to lead nowhere the others from before are used again, one after the other',
-    source('connection-watch.ts'),
-    'this.#outdatedBefore = askedAt',
-    'this.#outdatedBefore = Number.NEGATIVE_INFINITY',
-    silent,
-  ),
-  mutant(
     'postgres-process-of-a-closed-connection-goes-on',
     'the next try of a key waits for what the last one holds locked, over a connection that is closed',
     source('connection-watch.ts'),
