@@ -91,9 +91,9 @@ test('keys that are backed off beyond the next sweep are not hinted, and those b
   const job = app.job('thing.make', { pending, sweep: { every: '10s' }, run() {} })
   await fill(2)
   await world.query(
-    `insert into regrow.ledger (job, key, state, failures, retry_at) values
-       ('thing.make', 'k0000001', 'retrying', 1, regrow.clock() + interval '1 hour'),
-       ('thing.make', 'k0000002', 'retrying', 1, regrow.clock() + interval '8 seconds')`,
+    `insert into regrow.ledger (job, key, state, failures, retry_at, updated_at) values
+       ('thing.make', 'k0000001', 'retrying', 1, regrow.clock() + interval '1 hour', regrow.clock()),
+       ('thing.make', 'k0000002', 'retrying', 1, regrow.clock() + interval '8 seconds', regrow.clock())`,
   )
   await world.work(app)
   expect(ear.of('sweep.passed')).toMatchObject([{ job: job.name, seen: 2, pushed: 1, held: 1 }])
