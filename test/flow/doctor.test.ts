@@ -21,7 +21,9 @@ beforeAll(async () => {
   await made().migrate()
 })
 beforeEach(() =>
-  client.query('truncate things, regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses'),
+  client.query(
+    'truncate things, regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.pauses, regrow.marks, regrow.heals',
+  ),
 )
 afterEach(async () => {
   for (const app of apps.splice(0)) await app.close()
@@ -243,7 +245,9 @@ describe("the version of regrow's tables:", () => {
 describe('the fleet:', () => {
   const worker = (id: string, print: string, minutes: number) =>
     client.query(
-      `insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
+      `with swept as (
+         insert into regrow.sweeps (job, next_at, last_success_at) values ('thing.make', now(), now()) on conflict (job) do nothing)
+       insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
        values ($1, $1, 7, jsonb_build_object('thing.make', $2::text), now() - make_interval(mins => $3::int), now())`,
       [id, print, minutes],
     )

@@ -31,13 +31,13 @@ let statements = 0
 const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
   statements++
-  const answer = args.at(-1)
-  if (String(args[0]).includes('as paused, (') && typeof answer === 'function')
-    args[args.length - 1] = (...answers: unknown[]) => {
-      block('check')
-      answer(...answers)
-    }
-  return (query as (...all: unknown[]) => unknown).apply(this, args)
+  const answer = (query as (...all: unknown[]) => unknown).apply(this, args)
+  const text = String((args[0] as { text?: string }).text ?? args[0])
+  if (!text.includes('as paused, (') || !(answer instanceof Promise)) return answer
+  return answer.then((found: unknown) => {
+    block('check')
+    return found
+  })
 } as typeof query
 
 const pool = new pg.Pool({ connectionString: settings.url, max: settings.pool })
