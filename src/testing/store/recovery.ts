@@ -25,7 +25,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       const declared = [{ job: jobName, everyMs: 60_000 }]
       await store.sweeps.declare(declared)
       assert.deepEqual((await store.sweeps.turn('w1', [jobName], 1)).missing, [])
-      await query('truncate regrow.sweeps')
+      await query('delete from regrow.sweeps')
       const { turns, missing } = await store.sweeps.turn('w1', [jobName], 1)
       assert.deepEqual([turns, missing], [[], [jobName]])
       await store.sweeps.declare(declared)
