@@ -3,6 +3,7 @@
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sqlState } from '../../src/store/executor.ts'
+import { type IntentAnswer, isNameHeld } from '../../src/store/intents.ts'
 import type { Claim } from '../../src/store/ledger.ts'
 import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
 import type { Store } from '../../src/store/store.ts'
