@@ -18,14 +18,18 @@ const specOf = (job: Job, schedule: Recurrence): ScheduleSpec => ({
   declared: true,
 })
 
-/** Adds and changes what these jobs declare, and makes their slots. Returns the versions that are declared now, by name. */
+/**
+ * Adds and changes what these jobs declare, and makes their slots. Returns the versions that are declared now, by name; 0 for one that a
+ * person ended: its row may have any version, but without a row it is declared again like the others (L10).
+ */
 export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): Promise<Map<string, number>> {
   const specs = jobs.flatMap((job) => (job.schedule ? [specOf(job, job.schedule)] : []))
   if (specs.length === 0) return new Map()
   const names = await ports.schedules.declare(specs)
   for (const { name } of specs)
     if (!names.includes(name)) ports.events.emit('loop.failed', { loop: `schedule "${name}"`, error: taken(name) })
-  return keepSchedules(ports, names)
+  const kept = await keepSchedules(ports, names)
+  return new Map(names.map((name) => [name, kept.get(name) ?? 0]))
 }
 
 /** The other one was there first; nobody but a person can say which of the two is meant. */

@@ -61,10 +61,12 @@ async function work(
     await admin.query(`insert into ${table} select generate_series($1::int, $2::int)`, [from, to])
     await job.enqueueMany(Array.from({ length: to - from + 1 }, (_, i) => from + i))
   }
-  const finish = (id: number, ctx: Context, before = 'select 1') =>
+  const finish = (id: number, ctx: Context, before = 'select 1', wraps = false) =>
     ctx.tx(async (tx) => {
       await tx.query(`insert into ${table}_effects values ($1)`, [id])
-      await tx.query(before)
+      await tx.query(before).catch((cause) => {
+        throw wraps ? new Error('Failed query', { cause }) : cause
+      })
       await tx.query(`update ${table} set state = 'done' where id = $1`, [id])
     })
   const done = (count: number) => ear.until(() => ear.of('job.settled', { state: 'done' }).length >= count, 60_000)
@@ -149,13 +151,15 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
   test.each([
     ['straight', 'slow_straight', () => database.url],
     ['behind a pooler', 'slow_pooled', () => database.bouncerUrl],
+    ['by a query builder that wraps errors', 'slow_wrapped', () => database.url],
   ] as const)(
     'by its timeout, %s: the statement ends, the run has failed, the next one succeeds',
     async (_, table, url) => {
+      const wraps = table === 'slow_wrapped'
       const scene = await work(
         table,
         url(),
-        (id, ctx, attempt) => scene.finish(id, ctx, attempt === 1 ? sleeping(table) : 'select 1'),
+        (id, ctx, attempt) => scene.finish(id, ctx, attempt === 1 ? sleeping(table) : 'select 1', wraps),
         '1s',
       )
       await scene.add(1, 1)
@@ -165,7 +169,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
       expect(scene.ear.of('job.started')).toHaveLength(2)
       expect(await scene.effects()).toEqual([1])
       // A pooler knows which process it is, and regrow does not.
-      if (table === 'slow_straight') await statementEnds(table)
+      if (table !== 'slow_pooled') await statementEnds(table)
     },
   )
 

@@ -111,6 +111,23 @@ test('a schedule that a restore brings back as it was before its last edit is de
   ])
 })
 
+test('a schedule that a person ended is declared again when a restore from before that has lost its row', async () => {
+  const { app: old } = sweeping.app({ lease: '3s' })
+  const first = await sweeping.work(old, { handlers: declare(old) })
+  await moreTicks(0)
+  await old.schedules.end('tick')
+  await first.stop()
+  await sweeping.query(`update regrow.pulse set audit_at = regrow.clock() - interval '1 second'`)
+  const { app } = sweeping.app({ lease: '3s' })
+  await sweeping.work(app, { handlers: declare(app) })
+  // Its turn comes after its first declaration, which found the schedule ended.
+  const turns = () => sweeping.number('select count(*)::int as n from regrow.pulse where audit_at > regrow.clock()')
+  await expect.poll(turns, { timeout: 20_000 }).toBe(1)
+  const before = await ticks()
+  await sweeping.query('truncate regrow.schedules, regrow.slots')
+  await moreTicks(before)
+})
+
 test('health names sweeps, schedules and the pulse that live workers declare and the store does not hold', async () => {
   // Declared as a worker of a version that declares nothing a second time.
   const { app } = sweeping.app()

@@ -2,7 +2,7 @@
 // all work is done as if nothing had happened, the queue falls silent, and single losses are repaired within their bounds.
 import { cast, finishing, type Part, partOf } from './cast.ts'
 import { examinations } from './examinations.ts'
-import { examineRecurring } from './examinations-recurring.ts'
+import { emptied, examineRecurring } from './examinations-recurring.ts'
 import type { Member } from './fleet.ts'
 import { beginningMs } from './sim-process.ts'
 import type { Storm } from './storm.ts'
@@ -76,6 +76,7 @@ export class Calm {
       await examine(this.#world, this)
     }
     if (oracle.violations.length === 0) await this.#loops()
+    if (oracle.violations.length === 0) await emptied(this.#world)
   }
 
   /** Rows, effects and quarantine as they are now, of jobs that somebody has a handler of. */

@@ -161,6 +161,18 @@ export async function examineRecurring(world: SimWorld): Promise<void> {
   account(world)
 }
 
+/** L10: schedules whose tables were emptied, last of all, are declared again by the workers that have them in their code. */
+export async function emptied(world: SimWorld): Promise<void> {
+  const { plan, oracle, db, fleet, tally, trace } = world
+  if (!plan.recurring || !db.empty || !fleet.working().some(({ jobs }) => recursIn(jobs))) return
+  trace.tell('CALM', 'the tables of schedules are emptied')
+  tally.fault('table emptied')
+  for (const table of ['slots', 'schedules'] as const) db.empty(table)
+  const missing = () => ticks.filter(({ name }) => db.schedules.get(name)?.endedAt !== null)
+  const declared = await within(world, auditMs + 4_000, () => missing().length === 0)
+  oracle.check('L10', declared, () => `after an audit the store does not hold the schedule ${missing()[0]?.name}`)
+}
+
 /** A slot runs, or is about to. */
 const isBusy = ({ db }: SimWorld) =>
   [...db.ledger.values()].some(

@@ -102,8 +102,8 @@ export class TimetableWatch {
     const { oracle, tally, db } = this.#around
     if (statement === 'restart') return
     if (!after) {
-      // Withdrawn by an edit, or told of by a row that stands for many.
-      const may = before?.begunAt === null && (isOpen(before) || mayComeBack(before))
+      // Withdrawn by an edit, told of by a row that stands for many, or lost with its table.
+      const may = statement === 'empty slots' || (before?.begunAt === null && (isOpen(before) || mayComeBack(before)))
       oracle.check('S9', may, () => `a slot is gone: ${JSON.stringify(before)}`)
       return
     }

@@ -328,8 +328,8 @@ export const ofPostgres: readonly Mutant[] = [
     'shared-without-a-fence',
     'S4: effects that share a transaction commit whoever has their claims',
     source('together.ts'),
-    'await lastStatement(client, last.text, last.values, name, before(units, watch))',
-    `await lastStatement(client, 'select 1', [], undefined, before(units, watch))`,
+    'await lastStatement(client, last.text, last.values, name, before(units, stopwatch))',
+    `await lastStatement(client, 'select 1', [], undefined, before(units, stopwatch))`,
     race('together'),
   ),
   mutant(

@@ -195,7 +195,15 @@ export const ofSchedules: readonly Mutant[] = [
     'src/schedule/audit.ts',
     'if (missing) {',
     'if (missing && declared.size < 0) {',
-    test('heal/restored'),
+    sim,
+  ),
+  mutant(
+    'ended-schedule-not-declared',
+    'L10: a schedule that a person ended is not declared again when a restore took its row away',
+    'src/schedule/declare.ts',
+    'names.map((name) => [name, kept.get(name) ?? 0])',
+    '[...kept]',
+    sim,
   ),
   mutant(
     'instants-run-again',

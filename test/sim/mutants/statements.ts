@@ -234,8 +234,8 @@ export const ofTheStatements: readonly Mutant[] = [
     'sql-everybody-rebuilds',
     'M27: a loss is declared by everybody who noticed it',
     sql('lose-queue'),
-    'and m.epoch = $2::text::int8',
-    'and $2::text::int8 is not null',
+    'and m.epoch::float8 = $2::text::float8',
+    'and $2::text is not null',
     storeAgreement,
   ),
   mutant(

@@ -341,8 +341,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'shared-failure-is-success',
     'S4: runs whose shared transaction failed take themselves for settled',
     worker('effects'),
-    '      this.#breakUp()\n      return each',
-    '      return effects.map(() => ({ rows: [] }))',
+    '      this.#breakUp()\n      return given.map(() => null)',
+    '      return given.map(() => ({ rows: [] }))',
     race('together'),
   ),
   mutant(
