@@ -147,6 +147,23 @@ test('a retry whose hint finds no room starts with the first pass after it is du
   expect(oracle.violations).toEqual([])
 })
 
+test('new work whose hint a full queue does not take starts once it has room, though the old version waits for years (L3)', async () => {
+  const { world, key, write, isDone } = begin()
+  const { kernel, fleet, oracle, db, server } = world
+  fleet.start(jobs)
+  await kernel.pass(1_000)
+  write('far', 'after')
+  expect(await kernel.run(() => db.ledger.get(`${ship.name}\u0000${key.text}`)?.state === 'retrying', 2_000)).toBe(true)
+  await kernel.pass(100)
+  if (server) server.full = true
+  write('ok', 'never')
+  // A pass finds the new version, and the queue takes no hint of it.
+  await kernel.pass(1.1 * plan.sweepMs + 1_000)
+  if (server) server.full = false
+  expect(await kernel.run(isDone, 1.1 * plan.sweepMs + 1_500)).toBe(true)
+  expect(oracle.violations).toEqual([])
+})
+
 test('a row that is enqueued and due a moment before the next sweep starts when it is due (L3)', async () => {
   const sweepMs = 60_000
   const { world } = begin({ sweepMs })
