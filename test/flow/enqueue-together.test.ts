@@ -41,11 +41,15 @@ afterAll(async () => {
 function open(queue = memory()): App {
   pool = new pg.Pool({ connectionString: database.url, max: 4 })
   pool.on('error', () => {})
-  const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
-  pool.query = ((...args: unknown[]) => {
-    if (String(args[0]).includes('insert into regrow.intents')) writes.push(String(args[0]))
-    return query(...args)
-  }) as never
+  // Each connection as it is made: nothing reaches the server by another way.
+  pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    client.query = ((...args: unknown[]) => {
+      const text = String((args[0] as { text?: string }).text ?? args[0])
+      if (text.includes('insert into regrow.intents')) writes.push(text)
+      return query(...args)
+    }) as never
+  })
   return regrow({ store: postgres(pool), queue }) as unknown as App
 }
 const mail = (name = 'mail.send') => app.job(name, { input: z.object({ to: z.string() }) })

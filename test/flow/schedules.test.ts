@@ -471,6 +471,11 @@ test('a schedule that stands still is a finding, and so is one that nobody has',
   expect(await codes()).toEqual([])
   await world.over(app.schedules.resume('tick'))
   await stop(worker)
+  // Without any worker that is what there is to say; with one that lacks the job, the schedule is.
+  expect(await codes()).toEqual(['bad no_worker'])
+  const other = world.app({}, queue)
+  other.app.job('other', { pending: sql`select id from things where false`, run: () => {} })
+  await world.work(other.app)
   expect(await codes()).toContain('warn schedule_absent')
 })
 
