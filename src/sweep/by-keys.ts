@@ -1,10 +1,11 @@
 // Lower arrow: a page whose keys come here and go to the queue in pushes, as with any queue that is not beside the rows.
+import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { Page, Source, UnusableRows } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
 import type { Ramped } from './ramped.ts'
-import { horizonMs, type PassStart, pageRows, pageTimeoutMs, pushRows, type Step } from './step.ts'
+import { type PassStart, pageRows, pageTimeoutMs, pushRows, type Step } from './step.ts'
 
 export interface ByKeysPorts extends HintPorts {
   readonly source: Source

@@ -1,10 +1,11 @@
 // Lower arrow, only looked at: what a whole pass of a job would do now. Reads every page of the pending query, asks the
 // queue which hints are there, and changes nothing anywhere.
 import type { LongOptions } from '../base/progress.ts'
+import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { HeldCounts, Source } from '../store/source.ts'
-import { horizonMs, pageRows, pageTimeoutMs, pushRows } from './step.ts'
+import { pageRows, pageTimeoutMs, pushRows } from './step.ts'
 
 export interface DryRunPorts {
   readonly source: Source

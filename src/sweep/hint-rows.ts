@@ -32,8 +32,11 @@ export async function hintRows(
     })),
     { epoch },
   )
-  // After the push: a crash in between leaves a hint whose check clears the row by itself.
+  const { dropped, refused = 0, lost = 0 } = pushed
+  const isWhole = dropped === refused && lost === 0
+  // After the push: a crash in between leaves a hint whose check clears the row by itself. Not when hints are missing: the next pass
+  // has to know that these are fresh, or it leaves the hint of the old back-off in their way (L3).
   const renewed = rows.flatMap(({ key, version, renewed }) => (renewed && version !== null ? [{ key, version }] : []))
-  if (renewed.length > 0) await ledger.clear(job.name, renewed)
-  return { ...pushed, dropped: pushed.dropped - (pushed.refused ?? 0) }
+  if (isWhole && renewed.length > 0) await ledger.clear(job.name, renewed)
+  return { ...pushed, dropped: dropped - refused }
 }

@@ -1,6 +1,7 @@
 // Lower arrow: pages that the queue reads by itself, since it lives beside the rows. Only the few rows that are not simply
 // pending now come here, and go the usual way. When everything is to come back, three pages are read at a time.
 import { limited } from '../base/limited.ts'
+import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Pushed } from '../queue/hint.ts'
 import type { Fill } from '../queue/push.ts'
@@ -8,7 +9,7 @@ import type { Filled } from '../queue/queue.ts'
 import type { Source } from '../store/source.ts'
 import { type HintPorts, hintRows } from './hint-rows.ts'
 import type { Ramped } from './ramped.ts'
-import { horizonMs, type PassStart, pageRows, pageTimeoutMs, type Step } from './step.ts'
+import { type PassStart, pageRows, pageTimeoutMs, type Step } from './step.ts'
 
 export interface InsidePorts extends HintPorts {
   readonly source: Source

@@ -1,5 +1,4 @@
 // What a pass is told, and what it finds page by page.
-import type { Job } from '../job/job.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { PageRow } from '../store/source.ts'
 
@@ -53,6 +52,3 @@ export interface Step extends Omit<PassResult, 'ended'> {
 export const pageRows = 10_000
 export const pushRows = 1_000
 export const pageTimeoutMs = 10_000
-
-/** What comes due before the next sweep is pushed now, as a delayed hint. */
-export const horizonMs = (job: Job) => job.sweepEveryMs * 1.2 + 1_000

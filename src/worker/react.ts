@@ -1,4 +1,5 @@
 // What follows from a hint that starts nothing. Decided purely: hints to push, and hints to look at again.
+import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Hint, PoppedHint } from '../queue/hint.ts'
 import type { Refused } from './batch.ts'
@@ -21,9 +22,9 @@ export function react(job: Job, refused: readonly Refused[]): Reaction {
         if (hint.fresh && job.uniqueUntil === 'start') push.push({ ...hint, delayMs: 1_000 })
         break
       case 'later':
-        // M32: a key in back-off is not dropped for good. What lies behind the next sweep is left to that sweep: a hint for then would
+        // M32: a key in back-off is not dropped for good. What the next sweep hints in time is left to that sweep: a hint for then would
         // keep the sweep from hinting the row if it comes due sooner, at worst for years (L3).
-        if (waitMs <= job.sweepEveryMs) push.push({ ...hint, fresh: false, delayMs: waitMs })
+        if (waitMs <= horizonMs(job)) push.push({ ...hint, fresh: false, delayMs: waitMs })
         break
       case 'not pending':
         // Its row may not be committed yet.

@@ -134,8 +134,9 @@ export class Calm {
     const { db, oracle } = this.#world
     const part = partOf.get(job) as Part
     const kept = db.ledger.get(id)
-    // Unless a call whose answer was lost has recorded it.
-    if (merged && !kept && !db.intents.has(key)) return true
+    // Unless a call whose answer was lost has recorded it. Who died as it asked for what is not there leaves a crash, for the audit.
+    const isCrash = kept?.holder === null && kept.state === 'retrying' && kept.failures === 0
+    if (merged && (!kept || isCrash) && !db.intents.has(key)) return true
     if (deed === 'far') return kept?.state === 'retrying' && kept.failures === 0 && (kept.retryAt ?? 0) > farMs
     if (!finishing.includes(deed)) return kept?.state === 'quarantined'
     // A row that only remembers a crash is for the audit: its claim came late, for one that was dead already.

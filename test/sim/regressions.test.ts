@@ -1,7 +1,7 @@
 // Bugs of the core that the simulator found, each by its name: the moment in which it showed, played by itself, so that no
 // change of what seeds mean can hide it again. The seeds that found them are kept beside.
 import { expect, test } from 'vitest'
-import { cast, type Deed, ship } from './cast.ts'
+import { bill, cast, type Deed, ship } from './cast.ts'
 import { calm } from './network.ts'
 import type { Plan } from './plan.ts'
 import type { SimProcess } from './sim-process.ts'
@@ -30,7 +30,7 @@ function begin(more: Partial<Plan> = {}) {
   const write = (deed: Deed, enqueue: 'after' | 'never') =>
     void world.user.act({ kind: 'write', atMs: 0, part: ship, key, deed, inMs: null, heldMs: 0, enqueue })
   const isDone = () => world.db.rows(ship.table).get(key.text)?.state === 'done'
-  return { world, write, isDone }
+  return { world, key, write, isDone }
 }
 
 test('a process that starts while its store hangs works when the store answers again (S16)', async () => {
@@ -122,6 +122,61 @@ test('a lack of progress whose claim got no answer is recorded all the same, and
   // Sooner than a beat, which would give it back as well.
   expect(await kernel.run(() => [...db.ledger.values()].some(({ failures }) => failures === 1), 1_000)).toBe(true)
   expect(lost).toBe(2)
+  expect(oracle.violations).toEqual([])
+})
+
+test('a retry whose hint finds no room starts with the first pass after it is due (L3)', async () => {
+  const { world, key, write, isDone } = begin({ bounds: { maxHints: 2, maxDelayed: 2 } })
+  const { kernel, fleet, oracle, db, server } = world
+  fleet.start(jobs)
+  await kernel.pass(1_000)
+  // Hints of rows that are gone take all the room that there is for delayed ones.
+  const others = ['x1', 'x2'].map((gone) => ({ job: ship.name, key: gone, delayMs: 120_000, fresh: false }))
+  server?.queue.inject(others)
+  write('fails twice', 'after')
+  const row = () => db.ledger.get(`${ship.name}\u0000${key.text}`)
+  const isDropped = () => row()?.holder === null && server?.queue.wasDropped(ship.name, key.text) === true
+  for (const attempt of [1, 2]) {
+    expect(await kernel.run(() => row()?.failures === attempt && isDropped(), 2_000)).toBe(true)
+    await kernel.pass((row()?.retryAt ?? 0) - world.nowMs())
+    expect(oracle.story(ship.name, key.text).starts).toBe(attempt)
+    const started = () => oracle.story(ship.name, key.text).starts > attempt
+    expect(await kernel.run(started, 1.1 * plan.sweepMs + 1_500)).toBe(true)
+  }
+  expect(await kernel.run(isDone, 1_000)).toBe(true)
+  expect(oracle.violations).toEqual([])
+})
+
+test('new work whose hint a full queue does not take starts once it has room, though the old version waits for years (L3)', async () => {
+  const { world, key, write, isDone } = begin()
+  const { kernel, fleet, oracle, db, server } = world
+  fleet.start(jobs)
+  await kernel.pass(1_000)
+  write('far', 'after')
+  expect(await kernel.run(() => db.ledger.get(`${ship.name}\u0000${key.text}`)?.state === 'retrying', 2_000)).toBe(true)
+  await kernel.pass(100)
+  if (server) server.full = true
+  write('ok', 'never')
+  // A pass finds the new version, and the queue takes no hint of it.
+  await kernel.pass(1.1 * plan.sweepMs + 1_000)
+  if (server) server.full = false
+  expect(await kernel.run(isDone, 1.1 * plan.sweepMs + 1_500)).toBe(true)
+  expect(oracle.violations).toEqual([])
+})
+
+test('a row that is enqueued and due a moment before the next sweep starts when it is due (L3)', async () => {
+  const sweepMs = 60_000
+  const { world } = begin({ sweepMs })
+  const { kernel, fleet, oracle, db, user } = world
+  const key = bill.keys[0] as (typeof bill.keys)[number]
+  const isDone = () => db.rows(bill.table).get(key.text)?.state === 'done'
+  fleet.start(jobs)
+  const untilSweepMs = () => (db.sweeps.get(bill.name)?.nextAt ?? 0) - world.nowMs()
+  // A pass is over, and the next one comes later than its interval.
+  expect(await kernel.run(() => untilSweepMs() > sweepMs + 2_000, 20 * sweepMs)).toBe(true)
+  const inMs = untilSweepMs() - 1_000
+  void user.act({ kind: 'write', atMs: 0, part: bill, key, deed: 'ok', inMs, heldMs: 0, enqueue: 'after' })
+  expect(await kernel.run(isDone, inMs + 500)).toBe(true)
   expect(oracle.violations).toEqual([])
 })
 

@@ -36,6 +36,8 @@ export class TimetableWatch {
   readonly #previous = new Map<string, ScheduleRow | undefined>()
   /** Slots that a person made. */
   readonly #byHand = new Set<string>()
+  /** By key, what was said of overlaps when the slot began. */
+  readonly #overlaps = new Map<string, ScheduleRow['overlap']>()
   readonly #intents = new Set<string>()
   /** Inputs that were handed over. */
   handedOver = 0
@@ -134,6 +136,7 @@ export class TimetableWatch {
       () => `${which()} begins, of version ${after.version}, and its schedule is at ${schedule.version}`,
     )
     const byHand = (slot: number) => this.#byHand.has(`${after.schedule} ${slot}`)
+    this.#overlaps.set(after.key, schedule.overlap)
     const earlier = this.slotsOf(after.schedule).find(
       ({ slot, state, begunAt }) => slot < after.slot && state === 'waiting' && begunAt === null && !byHand(slot),
     )
@@ -168,13 +171,15 @@ export class TimetableWatch {
     // One that a person made beside the pattern leaves that to the pattern's own.
     if (!this.#byHand.has(`${schedule} ${at.getTime()}`))
       oracle.check('L7', later, () => `${which()}, and no later slot has been made`)
-    if (spec.overlap === 'allow') return
+    // Decided when it began: a deploy may have changed the overlap since.
+    const overlap = this.#overlaps.get(key) ?? spec.overlap
+    if (overlap === 'allow') return
     for (const [other, keys] of oracle.running)
       for (const id of keys.keys()) {
         const [job, beside] = id.split('\u0000') as [string, string]
         if (job !== part.name || beside === key || other.state === 'dead') continue
         const held = oracle.holds(other, job, beside, db.ledger.get(id))
-        oracle.check('S9', !held, () => `${which()} beside ${beside}, and overlap is ${spec.overlap}`)
+        oracle.check('S9', !held, () => `${which()} beside ${beside}, and overlap is ${overlap}`)
       }
   }
 

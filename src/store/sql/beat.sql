@@ -1,7 +1,7 @@
 -- Beat: this worker lives. Gives back claims of mine whose take is neither known nor awaited (a lost reply, M31),
 -- and moves the pulse: after a silence of half a lease nobody whose lease that is may be declared dead for a whole one (M43). The
 -- silence counts for workers that lived when it began: one that died before keeps nobody alive. A grace that reaches further ahead than
--- a lease was given by a clock that is set back since (L10). A pulse that is gone is made again.
+-- a lease was given by a clock that is set back since, and so was a retry_at of what is given back (L10). A pulse that is gone is made again.
 -- $1 holder · $2 json [known take] · $3 highest take handed out when $2 was written · $4 lease in ms · $5 slots that are stuck
 -- $6 lowest take to look at: while a long transaction keeps them, the entries of claims that are over are without number
 -- Returns one row: alive, and how many claims were given back. Claims that are locked now wait for the next beat.
@@ -50,7 +50,8 @@ gone as (
   delete from regrow.ledger l using lost where lost.blank and l.key = lost.key and l.job = lost.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock(),
+    retry_at = case when l.retry_at > regrow.clock() then regrow.clock() else l.retry_at end
   from lost where not lost.blank and l.key = lost.key and l.job = lost.job
 )
 select exists (select 1 from me) as alive, (select count(*) from lost)::int as given_back

@@ -6,6 +6,7 @@
 -- Returns (job, key, crashes, state, why, crash_of) of keys that were freed, and how many worker rows were removed on each.
 -- Crashes: the first is free, from the second on a key is a suspect; crashes while it ran alone are surely its own, three of
 -- them quarantine it. One that only waited to run alone is not counted.
+-- What was taken has waited: a retry_at that is ahead again is of a clock that was set back meanwhile, and is over (L10).
 -- Claims of a holder without a worker row are freed too: its take may have committed after its row was removed.
 -- Such holders are listed first: a row that changed hands since the snapshot is looked at again, and against the workers
 -- of the snapshot a holder who registered after it would look like nobody. They are looked for between the living, never
@@ -79,7 +80,7 @@ freed as (
     crash_of = case when f.solo or f.waited then l.crash_of else f.holder end,
     state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
     error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
-    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
+    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) when l.retry_at > env.at then env.at else l.retry_at end
   -- As arrays, because the planner takes those for short and goes by key; joined with `lost` it read the whole ledger.
   from env cross join unnest(
     (select array_agg(job) from lost), (select array_agg(key) from lost), (select array_agg(holder) from lost),

@@ -103,7 +103,8 @@ gone as (
   delete from regrow.ledger l using lost where lost.blank and l.key = lost.key and l.job = lost.job
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock(),
+    retry_at = case when l.retry_at > regrow.clock() then regrow.clock() else l.retry_at end
   from lost where not lost.blank and l.key = lost.key and l.job = lost.job
 )
 select exists (select 1 from me) as alive, (select count(*) from lost)::int as given_back`,
@@ -618,7 +619,7 @@ freed as (
     crash_of = case when f.solo or f.waited then l.crash_of else f.holder end,
     state = case when f.solo and l.solo_crashes >= 2 then 'quarantined' else 'retrying' end,
     error = case when f.solo then 'The process died while this key ran alone, ' || l.solo_crashes + 1 || ' of 3 times' else l.error end,
-    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) else l.retry_at end
+    retry_at = case when f.solo then env.at + make_interval(secs => 2 ^ (l.solo_crashes + 1)) when l.retry_at > env.at then env.at else l.retry_at end
   from env cross join unnest(
     (select array_agg(job) from lost), (select array_agg(key) from lost), (select array_agg(holder) from lost),
     (select array_agg(solo) from lost), (select array_agg(waited) from lost)
@@ -1134,7 +1135,8 @@ gone as (
     and l.holder is not distinct from $1::text and l.failures = 0 and l.crashes = 0 and l.retry_at is null
 ),
 kept as (
-  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock()
+  update regrow.ledger l set holder = null, take = null, state = 'retrying', solo = false, updated_at = regrow.clock(),
+    retry_at = case when l.retry_at > regrow.clock() then regrow.clock() else l.retry_at end
   where l.key = any (array(select key from input)) and ((l.job, l.take) in (select job, take from input)) is true
     and l.holder is not distinct from $1::text and not (l.failures = 0 and l.crashes = 0 and l.retry_at is null)
 )

@@ -1,6 +1,7 @@
 // Rules of what is missing, and of a clock that is set back (L10): a table that was emptied is told of and filled again, and a time that
 // is further ahead than it could be keeps nothing waiting.
 import assert from 'node:assert/strict'
+import type { Claim } from '../../store/ledger.ts'
 import type { ScheduleSpec } from '../../store/schedules.ts'
 import type { Case } from '../suite.ts'
 import { answers, fail, jobName, leaseMs, live, liveKeys, type StoreContext, take, verdict, worker } from './context.ts'
@@ -121,6 +122,24 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await fail(context, 'w2', 'k', { failures: 2, retryMs: 30_000 })
       const found = (await answers(context, 'w2', ['k'])).get('k')
       assert.deepEqual([found?.verdict, found?.waitMs], ['later', 30_000])
+    },
+  },
+  {
+    name: 'a key that was taken before the clock is set back may start at once when its claim ends',
+    async run(context) {
+      const { store } = context
+      const keys = ['given back', 'unknown to its worker', 'of a dead worker']
+      await worker(context, 'w1')
+      for (const key of keys) await fail(context, 'w1', key, { retryMs: 1_000 })
+      await context.pass(2_000)
+      const [given, , dead] = (await take(context, 'w1', keys)) as [Claim, Claim, Claim]
+      await setBack(context)
+      await store.ledger.release('w1', [given])
+      const known = [given.take, dead.take]
+      assert.equal((await store.workers.beat('w1', known, dead.take, leaseMs)).givenBack, 1)
+      assert.equal((await store.workers.free(-1)).keys[0]?.key, dead.key)
+      await worker(context, 'w2')
+      for (const key of keys) assert.equal(await verdict(context, 'w2', key), 'taken', key)
     },
   },
   {

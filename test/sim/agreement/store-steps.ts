@@ -104,11 +104,15 @@ const passing = step('pass', {
 const living = [
   step('workers.register', { holder, jobs: someJobs, lease: fc.constantFrom(1, 1, 1, 0.2, 4) }),
   step('workers.beat', { holder, known: fc.constantFrom('all', 'none', 'half'), behind: count, stuck: count }),
-  step('emptied', { table: fc.constantFrom('sweeps', 'pulse', 'workers', 'schedules', 'slots', 'marks', 'pauses') }),
   step('workers.free', { all: fc.constantFrom(false, false, true) }),
   step('workers.leave', { holder }),
   step('others live', { dead: fc.option(holder, { freq: 5 }), rounds: fc.integer({ min: 1, max: 5 }) }),
 ]
+
+/** Waits for every open transaction that has read the table. */
+const emptied = step('emptied', {
+  table: fc.constantFrom('sweeps', 'pulse', 'workers', 'schedules', 'slots', 'marks', 'pauses'),
+})
 
 const claiming = [
   ofJob('ledger.take', anyJob, (job) => ({ holder, keys: keysIn(job), suspects: fc.constantFrom(false, false, true) })),
@@ -321,7 +325,7 @@ const contended = declared.chain((job) => {
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 4, arbitrary: passing },
-    { weight: 5, arbitrary: fc.oneof(...living) },
+    { weight: 5, arbitrary: fc.oneof(...living, emptied) },
     { weight: 12, arbitrary: fc.oneof(...claiming) },
     { weight: 3, arbitrary: fc.oneof(...stories) },
     { weight: 10, arbitrary: fc.oneof(...sweeping) },

@@ -2,6 +2,7 @@
 
 import type { Job } from '../../../src/job/job.ts'
 import type { SqlExecutor } from '../../../src/store/executor.ts'
+import { isNameHeld } from '../../../src/store/intents.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, type OwnTable, SimDatabase } from '../store/database.ts'
 import { columnsOf, jobOf, queries, slotsJob } from './store-cast.ts'
@@ -62,13 +63,16 @@ export function sqlSubject(
   { manyConnections }: { manyConnections: boolean },
 ): Subject {
   let open = 0
-  const { ledger } = store
+  /** A record has met a name that an open transaction holds. */
+  let held = false
+  const { ledger, intents } = store
   return {
     store: {
       ...store,
       transaction: (fn) =>
         store.transaction(async (tx, own) => {
           open++
+          held = false
           try {
             return await fn(
               // Without its COMMIT: here a transaction may go on after a settle, or be rolled back.
@@ -79,6 +83,19 @@ export function sqlSubject(
             open--
           }
         }),
+      intents: {
+        ...intents,
+        // It waits for a few milliseconds, which may pass before the transaction ends. Who enqueues tries again (enqueue/held.ts).
+        record: async (job, rows, tx) => {
+          for (;;)
+            try {
+              return await intents.record(job, rows, tx)
+            } catch (error) {
+              if (tx || !isNameHeld(error)) throw error
+              held = true
+            }
+        },
+      },
       ledger: {
         ...ledger,
         take: async (holder, claims, options) => {
@@ -98,7 +115,7 @@ export function sqlSubject(
       const waiting = `select exists (select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()) as found`
       for (;;) {
         if (await isAnswered(call)) return false
-        if ((await query(waiting)).rows[0]?.found) return true
+        if (held || (await query(waiting)).rows[0]?.found) return true
       }
     },
     setNow: async (ms) => {

@@ -29,6 +29,14 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'new-version-known-before-its-hint',
+    'L3: new work that a full queue did not take is forgotten to be new, and the hint of the old back-off stays in its way',
+    'src/sweep/hint-rows.ts',
+    'if (isWhole && renewed.length > 0)',
+    'if (renewed.length > 0)',
+    test('sim/regressions'),
+  ),
+  mutant(
     'new-query-waits-for-its-turn',
     'a deploy with another pending query is swept with the old one for another interval',
     'src/sweep/turn.ts',

@@ -21,6 +21,14 @@ export const ofTheStatements: readonly Mutant[] = [
     storeAgreement,
   ),
   mutant(
+    'sql-freed-key-waits-for-the-clock',
+    'L10: a key whose worker died waits an hour more when the clock was set back while it ran',
+    sql('free'),
+    'when l.retry_at > env.at then env.at else l.retry_at end',
+    'else l.retry_at end',
+    test('conformance/pglite-store'),
+  ),
+  mutant(
     'sql-turns-counted-as-one',
     'a loss is never healed: of turns that end together only one is counted',
     sql('end-turns'),

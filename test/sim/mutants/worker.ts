@@ -40,7 +40,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'hint-for-years',
     'L3: a row that is due in years is hinted for then, and no sweep hints it when it comes due sooner',
     'src/worker/react.ts',
-    'if (waitMs <= job.sweepEveryMs) push.push',
+    'if (waitMs <= horizonMs(job)) push.push',
     'push.push',
     test('unit/worker/react'),
   ),

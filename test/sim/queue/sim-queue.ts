@@ -28,6 +28,8 @@ export class SimQueue {
   /** By job and key, in the order in which they came: that is the order among hints that fall due at the same time. */
   #hints = new Map<string, SimHint>()
   #mark: Mark | null = null
+  /** Keys whose last hint found no room. */
+  readonly #dropped = new Set<string>()
   /** What pops so far asked for and the swept lane has not got its tenth of. It is the poppers', so no loss resets it. */
   #unshared = 0
 
@@ -139,6 +141,11 @@ export class SimQueue {
     this.onPush()
   }
 
+  /** True when the last hint that was pushed for this key found no room, for the checks. */
+  wasDropped(job: string, key: string): boolean {
+    return this.#dropped.has(identity({ job, key }))
+  }
+
   /** Every hint there is, for the checks. */
   all(): readonly SimHint[] {
     return [...this.#hints.values()]
@@ -158,12 +165,16 @@ export class SimQueue {
       delayMs > 0
         ? [this.#delayed(job), this.#bounds.maxDelayed]
         : [this.#due(job, fresh).length, this.#bounds.maxHints]
-    if (filled >= bound * share) return 'dropped'
+    if (filled >= bound * share) {
+      this.#dropped.add(identity({ job, key }))
+      return 'dropped'
+    }
     this.#put({ job, key, dueAt, fresh })
     return 'added'
   }
 
   #put(hint: SimHint): void {
+    this.#dropped.delete(identity(hint))
     this.#hints.delete(identity(hint))
     this.#hints.set(identity(hint), hint)
   }

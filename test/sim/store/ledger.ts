@@ -18,7 +18,13 @@ export const isBlank = ({ failures, crashes, retryAt }: LedgerRow): boolean =>
 
 /** What a row becomes whose claim is given back; nothing is counted. */
 export const givenBack = (row: LedgerRow, at: number): LedgerRow | undefined =>
-  isBlank(row) ? undefined : { ...row, holder: null, take: null, state: 'retrying', solo: false, updatedAt: at }
+  isBlank(row)
+    ? undefined
+    : { ...row, holder: null, take: null, state: 'retrying', solo: false, updatedAt: at, retryAt: waitedUntil(row, at) }
+
+/** Of a claim that ends: what was taken has waited, also when the clock was set back meanwhile. */
+export const waitedUntil = ({ retryAt }: LedgerRow, at: number): number | null =>
+  retryAt === null ? null : Math.min(retryAt, at)
 
 /** The ledger port. */
 export function simLedger(schema: Schema): Ledger {

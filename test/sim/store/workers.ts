@@ -1,6 +1,6 @@
 // The living, in the model: registering, beating and freeing as their .sql files say it.
 import type { Freed, FreedKey, Workers } from '../../../src/store/workers.ts'
-import { givenBack } from './ledger.ts'
+import { givenBack, waitedUntil } from './ledger.ts'
 import { byBytes, byKey } from './order.ts'
 import { isSuspect, type LedgerRow, ledgerId, newPulse, onePulse, type PulseRow, type Schema } from './schema.ts'
 import type { Session } from './session.ts'
@@ -131,11 +131,13 @@ function free(schema: Schema, session: Session, leaseMs: number): { freed: Freed
 
 const whyOf = (row: LedgerRow): FreedKey['why'] => (row.solo ? 'alone' : isSuspect(row) ? 'waited' : 'crashed')
 
+const ended = { holder: null, take: null, solo: false, state: 'retrying' } as const
+
 /** The first crash is free, from the second on a key is a suspect; three crashes alone quarantine it. */
 function freedRow(row: LedgerRow, at: number): LedgerRow {
   const why = whyOf(row)
   const crashes = row.crashes + (why === 'waited' ? 0 : 1)
-  const free = { ...row, holder: null, take: null, solo: false, updatedAt: at, crashes, state: 'retrying' } as const
+  const free = { ...row, ...ended, updatedAt: at, retryAt: waitedUntil(row, at), crashes } as const
   if (why === 'waited') return free
   if (why === 'crashed') return { ...free, crashOf: row.holder }
   const soloCrashes = row.soloCrashes + 1

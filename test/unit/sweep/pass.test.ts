@@ -1,12 +1,12 @@
 // A pass: pages bounded by rows scanned, a cursor that always moves on, and five ways to end.
 import { expect, test } from 'vitest'
+import { horizonMs } from '../../../src/job/horizon.ts'
 import { readJob } from '../../../src/job/job.ts'
 import { sql } from '../../../src/job/pending.ts'
 import type { Hint } from '../../../src/queue/hint.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, Source } from '../../../src/store/source.ts'
 import { type PassPorts, pass } from '../../../src/sweep/pass.ts'
-import { horizonMs } from '../../../src/sweep/step.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 const { job } = readJob('a', { pending: sql`select id from t`, sweep: { every: '1m', jitter: '10s' } })
