@@ -25,7 +25,7 @@ beforeAll(async () => {
 }, 180_000)
 beforeEach(() =>
   client.query(
-    `truncate things, regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.hints, regrow.pauses, regrow.audit`,
+    `truncate things, regrow.ledger, regrow.workers, regrow.sweeps, regrow.intents, regrow.hints, regrow.pauses, regrow.audit, regrow.marks`,
   ),
 )
 afterEach(async () => {
