@@ -43,7 +43,7 @@ export class TxCalls {
     const wrong = this.#over ? late() : this.#settles || (settles && this.#underWay.length > 0) ? twice() : undefined
     if (wrong && this.#over) return Promise.reject(wrong)
     this.#refused ??= wrong
-    const call = new Answer<T>((resolve, reject) => (wrong ? reject(wrong) : resolve(this.#alone(work))))
+    const call = new Answer<T>((resolve, reject) => (wrong ? reject(wrong) : void this.#alone(work, resolve, reject)))
     if (wrong) {
       call.handle(() => {})
       return call
@@ -63,10 +63,18 @@ export class TxCalls {
   }
 
   /** One turn later: two calls in one breath are found before either has begun. */
-  async #alone<T>(work: () => Promise<T>): Promise<T> {
+  async #alone<T>(
+    work: () => Promise<T>,
+    resolve: (value: T) => void,
+    reject: (reason: unknown) => void,
+  ): Promise<void> {
     await undefined
-    this.assertAlone()
-    return work()
+    try {
+      this.assertAlone()
+      resolve(await work())
+    } catch (error) {
+      reject(error)
+    }
   }
 
   /** S4: two calls in one run are a mistake that must not commit half of what was meant. */

@@ -196,8 +196,9 @@ function bounded(
   terms: TransactionTerms = {},
   of: object = pool,
 ): Pick<SqlDatabase<PgClient>, 'transaction' | 'together'> {
+  const { limit, named, watch } = terms
   const begin: SqlDatabase<PgClient>['transaction'] = (fn, { opened, own } = {}) =>
-    transaction(pool, fn, { ...terms, opened, own })
+    transaction(pool, fn, { limit, named, watch, opened, own })
   if (most <= 1) return { transaction: oneTransaction(of, begin) }
   const gate = limited(most)
   return {

@@ -16,7 +16,11 @@ interface Config {
   readonly [other: string]: unknown
 }
 
-type QueryClass = new (config: object, values: unknown, callback: (error: unknown, result: unknown) => void) => PgQuery
+type QueryClass = new (
+  statement: string | object,
+  values: unknown,
+  callback: (error: unknown, result: unknown) => void,
+) => PgQuery
 
 /** Sends both and answers the statement's result; undefined where it cannot: nothing was sent then. */
 export function firstStatement(
@@ -24,11 +28,13 @@ export function firstStatement(
   args: readonly unknown[],
   begin = 'begin',
 ): Promise<unknown> | undefined {
-  const config = configOf(args)
+  const config = isPlain(args) ? undefined : configOf(args)
+  const text = config ? config.text : args[0]
   const Query = (client.constructor as { Query?: QueryClass }).Query
-  if (!config || !Query || !commitsWithLast(client)) return undefined
+  if (config === null || !Query || !commitsWithLast(client)) return undefined
   return new Promise((resolve, reject) => {
-    const query = new Query(config, undefined, (error, result) => {
+    // A text and its values are given as they are: pg would copy a description of them.
+    const query = new Query(config ?? (args[0] as string), config ? undefined : args[1], (error, result) => {
       if (!error) return resolve(result)
       // One that leads back to who sent it, as pg does it.
       if (error instanceof Error) Error.captureStackTrace(error)
@@ -38,7 +44,7 @@ export function firstStatement(
     query.submit = (connection) => {
       // Two texts by one name: pg refuses the second before it sends anything.
       const known = name && (connection.parsedStatements?.[name] ?? connection.submittedNamedStatements?.[name])
-      if (known && known !== config.text) return submit.call(query, connection)
+      if (known && known !== text) return submit.call(query, connection)
       connection.stream?.cork?.()
       try {
         connection.parse({ text: begin })
@@ -61,9 +67,17 @@ export function firstStatement(
   })
 }
 
-/** A statement with values or a name, and nothing that needs a round trip of its own. */
-function configOf([statement, values, callback]: readonly unknown[]): Config | undefined {
-  if (callback !== undefined) return undefined
+/** A text with values, the commonest form. */
+const isPlain = ([statement, values, callback]: readonly unknown[]) =>
+  typeof statement === 'string' &&
+  statement !== '' &&
+  Array.isArray(values) &&
+  values.length > 0 &&
+  callback === undefined
+
+/** A statement with values or a name; null for one that needs a round trip of its own. */
+function configOf([statement, values, callback]: readonly unknown[]): Config | null {
+  if (callback !== undefined) return null
   const given = typeof statement === 'string' ? { text: statement } : (statement as Record<string, unknown> | null)
   const config: Config = {
     ...given,
@@ -75,5 +89,5 @@ function configOf([statement, values, callback]: readonly unknown[]): Config | u
     (config.values === undefined || Array.isArray(config.values)) &&
     (Boolean(config.name) || (config.values ?? []).length > 0) &&
     ['rows', 'submit', 'callback'].every((name) => config[name] === undefined)
-  return usable ? config : undefined
+  return usable ? config : null
 }

@@ -84,9 +84,9 @@ export class SparingPool implements Pick<PgPool, 'connect'> {
     return this.#keep !== Number.POSITIVE_INFINITY
   }
 
-  async connect(): Promise<PgClient> {
+  connect(): Promise<PgClient> {
     const reserved = this.#reserved.pop()
-    return reserved ?? this.#lend()
+    return reserved ? Promise.resolve(reserved) : this.#lend()
   }
 
   /**

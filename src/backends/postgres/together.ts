@@ -63,11 +63,11 @@ function oneByOne(client: PgClient, statements: readonly Statement[], last: SqlQ
 
 /** The part of pg's Query that is used here: it turns values into what is sent, and rows into what is answered. */
 interface PgQuery extends PgHearer {
-  readonly _result: { readonly rows: Row[] }
+  readonly _result: { readonly rows: Row[]; _types?: unknown }
   prepare(connection: object): void
 }
 
-type QueryClass = new (config: object, values: undefined, callback: (error: unknown) => void) => PgQuery
+type QueryClass = new (text: string, values: readonly unknown[], callback: (error: unknown) => void) => PgQuery
 
 interface Unit {
   readonly text: string
@@ -75,11 +75,11 @@ interface Unit {
   readonly query: PgQuery
 }
 
-/** `types`: the client's parsers, which are those of its pool. A query that is not sent by the client has none, and would use pg's own. */
+/** With the client's parsers, as pg's client gives them to what it sends. By a text: pg would copy a description of it. */
 function unitOf(client: PgClient, Query: QueryClass, text: string, values: readonly unknown[]): Unit {
   let wrong: unknown
-  const types = client.getTypeParser ? { types: client } : {}
-  const query = new Query({ text, values: [...values], ...types }, undefined, (error) => (wrong = error))
+  const query = new Query(text, [...values], (error) => (wrong = error))
+  if (client.getTypeParser) query._result._types = client
   let read: readonly unknown[] = []
   const ignored = { parse() {}, describe() {}, execute() {}, sync() {}, close() {} }
   query.prepare({

@@ -24,7 +24,7 @@ type Query = (...args: unknown[]) => unknown
 export interface TransactionTerms {
   readonly limit?: Limit | undefined
   /** The connections are ours: statements of regrow's own may have names there, where no pooler stands between. */
-  readonly named?: boolean
+  readonly named?: boolean | undefined
   /** Where there are other connections: closes this one when it leads nowhere. */
   readonly watch?: ConnectionWatch | undefined
   readonly opened?: TransactionOptions['opened']
