@@ -57,7 +57,7 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
 }
 
 function declare(url: string) {
-  const app = regrow({ store: postgres(url) })
+  const app = regrow({ store: postgres(url), migrate: true })
   const email = app.job('bench.intent', { input: z.object({ n: z.number() }) })
   const row = app.job('bench.row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
   return { app, email, row }

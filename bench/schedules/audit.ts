@@ -43,7 +43,7 @@ const lose = [
 export async function audits(url: string, count: number): Promise<AuditResult[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  const app = regrow({ store: postgres(url) })
+  const app = regrow({ store: postgres(url), migrate: true })
   await app.migrate()
   await app.close()
   await client.query(daily, [count])

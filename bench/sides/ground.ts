@@ -22,6 +22,7 @@ export function declare(bounds: { maxHints?: number } = { maxHints: 10_000_000 }
   const app = regrow({
     store,
     guard: task.guard ?? 'claim',
+    migrate: true,
     ...(task.redis ? { queue: redis(task.redis, bounds) } : {}),
   })
   app.on('loop.failed', ({ loop, error }) => console.error(loop, error))
