@@ -12,7 +12,7 @@ export default defineConfig({
     alias: [
       { find: /^regrow$/, replacement: `${src}/index.ts` },
       { find: /^regrow\/testing$/, replacement: `${src}/testing/index.ts` },
-      { find: /^regrow\/([a-z-]+)$/, replacement: `${src}/backends/$1/index.ts` },
+      { find: /^regrow\/([a-z-]+)$/, replacement: `${src}/drivers/$1/index.ts` },
     ],
   },
   test: {

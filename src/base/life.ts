@@ -1,8 +1,8 @@
 // The life of an app: open; closing, while its workers stop and their handlers may still use it; closed. Start, stop and close
 // may come in any order and any number of times.
 import type { Clock } from './clock.ts'
+import { pledge } from './deferred.ts'
 import { RegrowError } from './errors.ts'
-import { pledge } from './pledge.ts'
 
 /** How long calls that are under way may take to end before what they use is closed, and how long that may take then. */
 const patienceMs = 10_000

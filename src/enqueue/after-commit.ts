@@ -2,7 +2,7 @@
 // all when it rolls back. So is what else waits for the commit.
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
-import type { SqlExecutor, TransactionOptions } from '../store/executor.ts'
+import type { SqlExecutor, TransactionOptions } from '../store/sql-client.ts'
 
 /** What waits for the commit of a transaction that regrow opened, by what its function was given. */
 const waiting = new WeakMap<object, { readonly hints: Hint[]; readonly acts: (() => Promise<unknown>)[] }>()

@@ -1,9 +1,9 @@
 // What a caller of enqueue gives besides keys and inputs. Mistakes that the types would catch are errors with a cure here: callers
 // in JavaScript, and clients that look like another one, come past the types.
 import { RegrowError } from '../base/errors.ts'
-import { isOptions, kindOfValue } from '../base/options.ts'
+import { isOptions, kindOfValue } from '../base/suggest.ts'
 import type { TransactionLike } from '../job/declaration.ts'
-import type { SqlExecutor } from '../store/executor.ts'
+import type { SqlExecutor } from '../store/sql-client.ts'
 import { isOpenedHere } from './after-commit.ts'
 
 /** Throws what is wrong with the items or the options of an enqueue; nothing was stored or hinted then. */

@@ -3,7 +3,7 @@ import type { EnqueueReport } from '../job/declaration.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { IntentAnswer, IntentRow, Intents } from '../store/intents.ts'
-import { idInUse } from './record.ts'
+import { idInUse } from './intents.ts'
 
 /** One caller: its row, and where its report goes. */
 export interface Caller {

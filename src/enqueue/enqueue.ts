@@ -2,20 +2,20 @@
 // the caller's request: the row or intent is there, and the sweep finds it.
 import type { Clock } from '../base/clock.ts'
 import { RegrowError } from '../base/errors.ts'
-import { inPages } from '../base/in-pages.ts'
-import { unknownOptions } from '../base/options.ts'
+import { inPages } from '../base/for-each-page.ts'
 import type { Random } from '../base/random.ts'
+import { unknownOptions } from '../base/suggest.ts'
 import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, TransactionLike } from '../job/declaration.ts'
 import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
-import { isInTransaction } from '../store/one-connection.ts'
+import { isInTransaction } from '../store/single-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
 import { checkArguments, executorOf } from './arguments.ts'
+import type { RecordTogether } from './coalesce.ts'
+import { acceptedInputs, idInUse, intentsOf, rowsThatFit } from './intents.ts'
 import { jitterOf } from './jitter.ts'
-import { acceptedInputs, idInUse, intentsOf, rowsThatFit } from './record.ts'
-import type { RecordTogether } from './together.ts'
 
 export interface EnqueuePorts {
   readonly clock: Clock
@@ -77,7 +77,7 @@ export async function enqueueInputs(
   const jitter = jitterOf(ports.random, options.jitter)
   const texts = await acceptedInputs(job, inputs)
   const rowOf = intentsOf(ports, job, texts.length, options)
-  // Who is in a transaction goes alone: in it, or to be told that it waits for itself (store/one-connection.ts).
+  // Who is in a transaction goes alone: in it, or to be told that it waits for itself (store/single-connection.ts).
   if (texts.length === 1 && !options.tx && !isInTransaction())
     return ports.together(job.name, rowOf(texts[0] as string), jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }

@@ -1,7 +1,7 @@
 // The coverage contract of a job: which column tells the state of its rows, and which of its values need no work any more.
 // Reads what users give as `covers`; every mistake is found, none is thrown. `doctor` and `expectCoverage` hold it against the
 // database.
-import { unknownOptions } from '../base/options.ts'
+import { unknownOptions } from '../base/suggest.ts'
 
 /** A value of a state column, as users write it. */
 export type StateValue = string | number | boolean | null

@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf } from '../base/errors.ts'
-import { isOptions, kindOfValue, unknownOptions } from '../base/options.ts'
+import { isOptions, kindOfValue, unknownOptions } from '../base/suggest.ts'
 import { type CoveredState, readCovers } from './covers.ts'
 import type { CommonOptions } from './declaration.ts'
 import { type KeyCodec, type KeyShape, keyCodec } from './key.ts'

@@ -2,7 +2,7 @@
 // after an edit an old hint starts nothing (M16).
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { unknownOptions } from '../base/suggest.ts'
 import { type CalendarInterval, calendarText, readCalendarInterval } from './calendar-interval.ts'
 import type { KeyCodec } from './key.ts'
 

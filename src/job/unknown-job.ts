@@ -1,6 +1,6 @@
 // A job's name that nobody knows: the error says which one was probably meant.
 import { RegrowError } from '../base/errors.ts'
-import { nearest } from '../base/options.ts'
+import { nearest } from '../base/suggest.ts'
 
 /** The error for a name that is not among `known`, with the nearest of them. */
 export function unknownJob(name: string, known: readonly string[]): RegrowError {

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { unknownOptions } from '../base/suggest.ts'
 import { isOwn, type Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'

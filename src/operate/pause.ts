@@ -3,7 +3,7 @@
 // queue that is away is no reason why a job cannot be stopped.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { unknownOptions } from '../base/suggest.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'

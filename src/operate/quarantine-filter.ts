@@ -1,7 +1,7 @@
 // Which quarantined keys a person means, as options; read into what the store takes, with every mistake told.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/options.ts'
+import { unknownOptions } from '../base/suggest.ts'
 import type { QuarantineWhere } from '../store/census.ts'
 
 /** Which quarantined keys. What is left out filters nothing. */

@@ -1,7 +1,7 @@
 // The canary as a decorator of a shared queue: each pop brings the queue's mark for free. It is compared with what the store
 // knew before that pop began; a difference is a suspicion, which the lower arrow confirms or forgets. So is a sweep's push
 // that the queue did not take because it is another one.
-import { difference, type Mark } from '../base/mark.ts'
+import { difference, type Mark } from '../job/canary-mark.ts'
 import type { Queue } from './queue.ts'
 
 /** What a process knows of the canary. */

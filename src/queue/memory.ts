@@ -2,7 +2,7 @@
 // Per job two lanes (fresh, swept), each with its due hints in order and a heap of delayed ones.
 import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
-import { difference, type Mark } from '../base/mark.ts'
+import { difference, type Mark } from '../job/canary-mark.ts'
 import { defaultBounds, type Hint, OtherLane, type PoppedHint, pushed, type QueueBounds } from './hint.ts'
 import type { PeekedHint, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
 

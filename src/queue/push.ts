@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
-import { inPages } from '../base/in-pages.ts'
+import { inPages } from '../base/for-each-page.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { type Hint, type Pushed, pushed } from './hint.ts'
 import {

@@ -1,10 +1,10 @@
 // The view: a disposable set of hints. Push side and pop side are apart; a push-only queue needs only the first.
-import type { Mark } from '../base/mark.ts'
+import type { Mark } from '../job/canary-mark.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
 import type { Hint, PoppedHint, Pushed } from './hint.ts'
 
-export type { Mark } from '../base/mark.ts'
+export type { Mark } from '../job/canary-mark.ts'
 
 export interface PushQueue {
   /** Adds hints, each (job, key) at most once per call. A fresh one makes an existing hint sooner, others leave it alone. */

@@ -8,8 +8,8 @@ import { spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { ScheduleRow } from '../store/schedules.ts'
 import { keepSchedules } from './declare.ts'
-import { decideEach, type KeepPorts, planPorts, writeAll } from './keep.ts'
 import { keep } from './plan.ts'
+import { decideEach, type KeepPorts, planPorts, writeAll } from './reconcile.ts'
 
 export interface AuditPorts extends KeepPorts {
   readonly clock: Clock

@@ -4,8 +4,8 @@ import { RegrowError } from '../base/errors.ts'
 import type { Job } from '../job/job.ts'
 import type { Recurrence } from '../job/schedule.ts'
 import type { ScheduleSpec } from '../store/schedules.ts'
-import { type KeepPorts, keeping, patternMistake } from './keep.ts'
 import { keep } from './plan.ts'
+import { type KeepPorts, keeping, patternMistake } from './reconcile.ts'
 
 /** A schedule of the job's own name. */
 const specOf = (job: Job, schedule: Recurrence): ScheduleSpec => ({

@@ -7,7 +7,7 @@ import { readCalendarText } from '../job/calendar-interval.ts'
 import type { Calendar } from './calendar.ts'
 import { calendarInterval } from './calendar-interval.ts'
 import { calendar } from './cron.ts'
-import { type Zone, zone } from './zone.ts'
+import { type Zone, zone } from './time-zone.ts'
 
 const DAY_MS = 86_400_000
 /** Least interval. */

@@ -3,8 +3,8 @@
 // passes at the same moment (L9).
 import { bisect } from '../base/bisect.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { sqlState } from './executor.ts'
 import type { Checked, Source } from './source.ts'
+import { sqlState } from './sql-client.ts'
 
 type Check = Source['check']
 

@@ -1,7 +1,7 @@
 // What `doctor` asks of a database: how it is set up, how it would read a pending query, and what its tables are like.
 // Everything here reads; what is wrong is decided by who asked.
 import type { SqlQuery } from '../job/pending.ts'
-import type { ConnectionFacts } from './executor.ts'
+import type { ConnectionFacts } from './sql-client.ts'
 
 /** The database and how this process reaches it. */
 export interface StoreFacts {

@@ -1,6 +1,6 @@
 // What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
 // Reads nothing of the user's; what a person changes is written to the audit in the same statement.
-import type { Difference } from '../base/mark.ts'
+import type { Difference } from '../job/canary-mark.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { QuarantineWhere } from './census.ts'
 

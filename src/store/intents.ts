@@ -1,5 +1,5 @@
 // Work that has no natural row: a store row of its own, written once however often the write is repeated.
-import { type SqlExecutor, sqlState } from './executor.ts'
+import { type SqlExecutor, sqlState } from './sql-client.ts'
 
 export interface IntentRow {
   readonly id: string

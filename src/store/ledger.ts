@@ -1,6 +1,6 @@
 // The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
 import type { SqlQuery } from '../job/pending.ts'
-import type { Row, SqlExecutor, Statement, Together } from './executor.ts'
+import type { Row, SqlExecutor, Statement, Together } from './sql-client.ts'
 
 /** One claim: the fence is equality of the holder and of this take number. */
 export interface Claim {

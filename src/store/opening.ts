@@ -1,6 +1,6 @@
 // What is wrong when a store cannot be opened: away for now, which is waited for, or a mistake that another try only repeats.
 import { messageOf, RegrowError } from '../base/errors.ts'
-import { sqlState } from './executor.ts'
+import { sqlState } from './sql-client.ts'
 
 /** Connections fail (08), resources run out (53), the server stops, starts or cancels (57), fails itself (58), or is busy (40, 55P03). */
 const passingStates = /^(08|53|57|58|40)|^55P03$/

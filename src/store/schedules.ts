@@ -1,6 +1,6 @@
 // What recurs: a schedule has a row, and each of its instants becomes a slot, a row that ran or was skipped with a reason.
 // Decisions are made outside; a write goes through only where nobody else has written since it was read.
-import type { SqlExecutor } from './executor.ts'
+import type { SqlExecutor } from './sql-client.ts'
 
 /** Why an instant did not run. */
 export type SkipReason = 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap' | 'dropped'

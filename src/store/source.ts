@@ -2,9 +2,9 @@
 // sweep know no other kind.
 import type { UnusableKeys } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
-import type { Row } from './executor.ts'
 import type { Finish } from './ledger.ts'
-import type { Unmet } from './unmet.ts'
+import type { Row } from './sql-client.ts'
+import type { Unmet } from './unmet-conditions.ts'
 
 /** A row that a sweep may hint: eligible now or before the next sweep. */
 export interface PageRow {

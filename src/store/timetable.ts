@@ -1,6 +1,7 @@
 // What people see of schedules, and what they do with them.
-import type { SqlExecutor } from './executor.ts'
+
 import type { ScheduleSpec, SkipReason } from './schedules.ts'
+import type { SqlExecutor } from './sql-client.ts'
 
 /**
  * Work that a slot handed over to another job, and how it stands. `pending`: it waits; `done`: an intent succeeded, or a row is no longer

@@ -5,7 +5,7 @@ import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { HeldCounts, Source } from '../store/source.ts'
-import { pageRows, pageTimeoutMs, pushRows } from './step.ts'
+import { pageRows, pageTimeoutMs, pushRows } from './pass-step.ts'
 
 export interface DryRunPorts {
   readonly source: Source

@@ -2,11 +2,11 @@
 // faults are over, and then rest (L1).
 import type { LoopSpec } from '../base/loop.ts'
 import type { Workers } from '../store/workers.ts'
-import { freeLoop } from './free.ts'
-import { heartbeats } from './heartbeat.ts'
-import { canaryLoop, type LostPorts } from './lost.ts'
-import { type OwnPorts, ownLoop } from './own.ts'
-import { sweepLoop, type TurnPorts } from './turn.ts'
+import { canaryLoop, type LostPorts } from './canary-loop.ts'
+import { freeLoop } from './free-dead-workers.ts'
+import { heartbeats } from './heartbeat-url.ts'
+import { type OwnPorts, ownLoop } from './local-sweep.ts'
+import { sweepLoop, type TurnPorts } from './sweep-loop.ts'
 
 export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue' | 'epoch'> &
   OwnPorts &

@@ -5,11 +5,11 @@ import type { Job } from '../job/job.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { Fill } from '../queue/push.ts'
 import type { Source } from '../store/source.ts'
-import { ByKeys } from './by-keys.ts'
-import type { HintPorts } from './hint-rows.ts'
-import { Inside } from './inside.ts'
-import { Ramped } from './ramped.ts'
-import { type PassResult, type PassStart, pageRows, pushRows, type Step } from './step.ts'
+import { ByKeys } from './client-pages.ts'
+import { Ramped } from './pacing.ts'
+import { type PassResult, type PassStart, pageRows, pushRows, type Step } from './pass-step.ts'
+import type { HintPorts } from './push-rows.ts'
+import { Inside } from './server-pages.ts'
 
 export interface PassPorts extends HintPorts {
   readonly clock: Clock

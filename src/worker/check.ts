@@ -1,7 +1,7 @@
 // Upper arrow, step check: claims in; what may start, and why the rest may not, out.
 // S2: its statement begins after the take returned: in one snapshot with it, work that just finished would be granted.
 import type { Checked, Source } from '../store/source.ts'
-import type { CheckedBatch, Ready, Refused, Taken } from './batch.ts'
+import type { CheckedBatch, Ready, Refused, Taken } from './stages.ts'
 
 /** `known`: what was found already, right behind the take. */
 export async function check(

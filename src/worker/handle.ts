@@ -8,7 +8,7 @@ import { closedError, type Life } from '../base/life.ts'
 import type { LoopReport, Watchdog } from '../base/watchdog.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { refusal } from '../store/opening.ts'
-import type { SlotReport } from './slots.ts'
+import type { SlotReport } from './capacity.ts'
 import { stop } from './stop.ts'
 import type { Worker } from './worker.ts'
 

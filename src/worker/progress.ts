@@ -5,8 +5,8 @@ import type { Job } from '../job/job.ts'
 import { decide } from '../job/outcome.ts'
 import type { SettleRow, TakeAnswer } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
-import type { Ready } from './batch.ts'
-import { type GiveBackPorts, release } from './give-back.ts'
+import { type GiveBackPorts, release } from './release.ts'
+import type { Ready } from './stages.ts'
 
 export interface Progress {
   /** Another version came up while it ran: to be hinted at once. */

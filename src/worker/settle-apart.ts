@@ -7,9 +7,9 @@ import type { Events } from '../base/events.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
-import { isPassing, isRefused } from '../store/guarded.ts'
-import type { Ended, Settled } from './batch.ts'
-import type { Claims } from './claims.ts'
+import { isPassing, isRefused } from '../store/resilient-store.ts'
+import type { Claims } from './held-claims.ts'
+import type { Ended, Settled } from './stages.ts'
 
 export interface SettlePorts {
   readonly clock: Clock

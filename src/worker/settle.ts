@@ -4,8 +4,8 @@ import type { Job } from '../job/job.ts'
 import { decide, done, type Settlement } from '../job/outcome.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
-import type { Ended, Ready, Settled } from './batch.ts'
-import type { Claims } from './claims.ts'
+import type { Claims } from './held-claims.ts'
+import type { Ended, Ready, Settled } from './stages.ts'
 
 export async function settle(
   ledger: Ledger,

@@ -4,8 +4,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Handler } from '../job/handler.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
-import type { Taken } from './batch.ts'
-import type { Slots } from './slots.ts'
+import type { Slots } from './capacity.ts'
+import type { Taken } from './stages.ts'
 
 export interface SoloPorts {
   readonly clock: Clock

@@ -5,8 +5,8 @@ import type { SqlQuery } from '../job/pending.ts'
 import type { PoppedHint } from '../queue/hint.ts'
 import type { Claim, Ledger, TakeAnswer, TakeOptions } from '../store/ledger.ts'
 import type { Checked, Source } from '../store/source.ts'
-import type { Refused, Taken } from './batch.ts'
-import type { Claims } from './claims.ts'
+import type { Claims } from './held-claims.ts'
+import type { Refused, Taken } from './stages.ts'
 
 export interface TakenBatch {
   readonly taken: Taken[]

@@ -1,6 +1,6 @@
 // A worker process of `npm run backlog`: marks rows done, many at a time, and counts how often each was. It holds its first
 // calls until it is told that the queue is full.
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 
 export interface BacklogWorkerSettings {

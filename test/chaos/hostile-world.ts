@@ -2,8 +2,8 @@
 // an ear for everything that health, doctor, why and the events say.
 import pg from 'pg'
 import { startPostgres, startRedis } from '../../scripts/services/index.mjs'
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { redis } from '../../src/backends/redis/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, regrow, type WorkerHandle } from '../../src/index.ts'
 import { startProxy } from '../services/proxy.ts'
 import { declareHostile, hostileTables } from './hostile-jobs.ts'

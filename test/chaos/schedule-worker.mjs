@@ -8,9 +8,9 @@ const { build, url, redisUrl, leaseMs, folder, takesMs } = JSON.parse(process.ar
 const file = openSync(`${folder}/${process.pid}-${Math.round(performance.timeOrigin)}.log`, 'a')
 const note = (...words) => writeSync(file, `${Date.now()} ${words.join(' ')}\n`)
 const { regrow } = await import(`${build}/index.js`)
-const { postgres } = await import(`${build}/backends/postgres/index.js`)
+const { postgres } = await import(`${build}/drivers/postgres/index.js`)
 
-const queue = redisUrl ? { queue: (await import(`${build}/backends/redis/index.js`)).redis(redisUrl) } : {}
+const queue = redisUrl ? { queue: (await import(`${build}/drivers/redis/index.js`)).redis(redisUrl) } : {}
 const app = regrow({ store: postgres(url), ...queue, lease: leaseMs, migrate: false })
 
 const recurring = (name, schedule) =>

@@ -11,8 +11,8 @@ note('begun')
 const { regrow } = await import(`${build}/index.js`)
 
 async function driver() {
-  if (store.url) return (await import(`${build}/backends/postgres/index.js`)).postgres(store.url)
-  return (await import(`${build}/backends/pglite/index.js`)).pglite(store.directory)
+  if (store.url) return (await import(`${build}/drivers/postgres/index.js`)).postgres(store.url)
+  return (await import(`${build}/drivers/pglite/index.js`)).pglite(store.directory)
 }
 
 const app = regrow({ store: await driver(), lease: leaseMs, migrate: false })

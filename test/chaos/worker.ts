@@ -2,7 +2,7 @@
 // starts goes into a file of its own, written before anything else: a kill a moment later leaves the line there.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type Context, regrow } from '../../src/index.ts'
 import { chaosJobs, failsOnce, failsTwice, type Kind, rounds, type WorkerSettings } from './jobs.ts'
 

@@ -1,5 +1,5 @@
 // The queue in this process's memory keeps every rule of a queue.
-import { memory } from '../../src/backends/memory/index.ts'
+import { memory } from '../../src/drivers/memory/index.ts'
 import { queueSuite } from '../../src/testing/index.ts'
 import { declareCases } from './declare-cases.ts'
 

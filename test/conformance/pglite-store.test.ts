@@ -1,8 +1,8 @@
 // The embedded store keeps every rule of a store.
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll } from 'vitest'
-import { pglite } from '../../src/backends/pglite/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { storeSuite } from '../../src/testing/index.ts'
 import { declareCases } from './declare-cases.ts'
 

@@ -1,7 +1,7 @@
 // The queue on Postgres keeps every rule on the schema one version back, too.
 import { afterAll, beforeAll } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { oldestSchema } from '../../src/store/sql/schema.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { oldestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { queueSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { migrateTo } from '../services/schemas.ts'

@@ -1,6 +1,6 @@
 // The queue of UNLOGGED hints on Postgres keeps every rule of a queue.
 import { afterAll, beforeAll } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { queueSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { declareCases } from './declare-cases.ts'

@@ -1,6 +1,6 @@
 // The store keeps every rule on a schema one version ahead, too: migrations only add, and old code works on beside new.
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { newestSchema } from '../../src/store/sql/schema.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { newestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { atSchema } from '../services/schemas.ts'
 import { declareCases } from './declare-cases.ts'
 import { postgresStoreSuite } from './postgres-subject.ts'

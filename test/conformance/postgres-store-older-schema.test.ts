@@ -1,6 +1,6 @@
 // The store keeps every rule on the schema one version back, too: a deploy and its migration may come in either order.
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { oldestSchema } from '../../src/store/sql/schema.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { oldestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { atSchema } from '../services/schemas.ts'
 import { declareCases } from './declare-cases.ts'
 import { postgresStoreSuite } from './postgres-subject.ts'

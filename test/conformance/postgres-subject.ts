@@ -1,9 +1,9 @@
 // Postgres as the suites want it: a database of their own, a statement beside the store, and the queue that a store has.
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import type { StoreDriver } from '../../src/backends/driver.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { type RunnableCase, type Skip, storeSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

@@ -1,5 +1,5 @@
 // The queue in Redis keeps every rule of a queue, through node-redis.
-import { redis } from '../../src/backends/redis/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import { queueSuite } from '../../src/testing/index.ts'
 import { freshRedis } from '../services/redis.ts'
 import { declareCases } from './declare-cases.ts'

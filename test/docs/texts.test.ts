@@ -144,7 +144,7 @@ describe('every one of the sources is explained:', () => {
   })
 
   test('what the doctor finds, in the table of docs/doctor.md, with no other codes in it', () => {
-    const [, own = ''] = /const own = \{(.+?)\n\} as const/s.exec(read('src/operate/doctor/why.ts')) ?? []
+    const [, own = ''] = /const own = \{(.+?)\n\} as const/s.exec(read('src/operate/doctor/finding-texts.ts')) ?? []
     const codes = [...own.matchAll(/^ {2}([a-z_]+):/gm)].map(([, code]) => code as string)
     const told = [...read('docs/doctor.md').matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, code]) => code as string)
     expect(codes.length).toBeGreaterThan(20)

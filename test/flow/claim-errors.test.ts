@@ -1,7 +1,7 @@
 // A store that fails between the check and the start: what was taken is given back, and runs after all.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { regrow, type StoreDriver, sql } from '../../src/index.ts'
 import { Ear, openPglite } from './world.ts'
 

@@ -2,7 +2,7 @@
 // be claimed, no row shows to be claimed; and a query that asks for the state alone leaves nothing unknown.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { seededRandom } from '../sim/seeded-random.ts'

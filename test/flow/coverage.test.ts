@@ -1,7 +1,7 @@
 // The coverage contract on real Postgres: states and rows that no job would find are found, whatever the column is made of.
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type CoverageReport, type Covers, regrow, sql } from '../../src/index.ts'
 import { expectCoverage } from '../../src/testing/expect-coverage.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

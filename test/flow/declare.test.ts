@@ -1,9 +1,9 @@
 // An app opens nothing before first use, tells all mistakes at once, and waits for a store that is away.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { memory } from '../../src/backends/memory/index.ts'
-import { pglite } from '../../src/backends/pglite/index.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { memory } from '../../src/drivers/memory/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type AppOptions, type RegrowError, regrow, type StoreDriver, sql } from '../../src/index.ts'
 import { Ear } from './world.ts'
 

@@ -1,7 +1,7 @@
 // The doctor on two million rows: it names the index that is missing, is quiet when it is there, and the page costs what it said.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type DoctorReport, type JobCosts, regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 

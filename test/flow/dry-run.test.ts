@@ -1,8 +1,8 @@
 // What a pass would do, told without doing it; and long passes that tell how far they are and end when they are told to.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { memory } from '../../src/backends/memory/index.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { redis } from '../../src/backends/redis/index.ts'
+import { memory } from '../../src/drivers/memory/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type Progress, type QueueDriver, regrow, sql } from '../../src/index.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 import { freshRedis } from '../services/redis.ts'

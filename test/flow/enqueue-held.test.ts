@@ -3,11 +3,11 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { compose } from '../../src/app/regrow.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { App } from '../../src/index.ts'
-import { compose } from '../../src/regrow.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase

@@ -1,7 +1,7 @@
 // The coverage contract in a user's CI: on PGlite, with the user's migrations and no rows at all.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, type Covers, regrow, sql } from '../../src/index.ts'
 import { expectCoverage } from '../../src/testing/index.ts'
 import { openPglite } from './world.ts'

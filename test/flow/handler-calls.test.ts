@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, type EventMap, regrow, sql } from '../../src/index.ts'
 
 let db: PGlite

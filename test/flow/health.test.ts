@@ -2,7 +2,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, type Finding, type Health, type PendingRow, type Queue, regrow, sql } from '../../src/index.ts'
 import { openPglite, reset, World } from './world.ts'
 

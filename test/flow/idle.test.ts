@@ -1,7 +1,7 @@
 // What a worker costs that has nothing to do, on the default queue.
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'

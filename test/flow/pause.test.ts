@@ -3,7 +3,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { StoreDriver } from '../../src/backends/driver.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { type App, sql } from '../../src/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
 import type { Source } from '../../src/store/source.ts'

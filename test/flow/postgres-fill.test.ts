@@ -9,7 +9,7 @@ import { Canary } from '../../src/queue/canary.ts'
 import { fillDoor, pushDoor } from '../../src/queue/push.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { pass } from '../../src/sweep/pass.ts'
-import type { PassResult } from '../../src/sweep/step.ts'
+import type { PassResult } from '../../src/sweep/pass-step.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 

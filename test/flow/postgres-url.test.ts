@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { RegrowError, regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'

@@ -1,11 +1,11 @@
 // A pop on Postgres that is woken by a push looks for fresh hints alone at first, by a shorter statement: it answers what the long
 // one would.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { Bell } from '../../src/backends/postgres/queue/bell.ts'
-import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { pledge } from '../../src/base/pledge.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
+import { pledge } from '../../src/base/deferred.ts'
+import { Bell } from '../../src/drivers/postgres/queue/notifier.ts'
+import { statements } from '../../src/drivers/postgres/queue/statements.gen.ts'
+import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 
 let place: QueuePlace
@@ -34,8 +34,8 @@ function open() {
   const sent: string[] = []
   const seen = (db: SqlExecutor): SqlExecutor => ({
     query: (text, params) => {
-      if (text === statements.pop) sent.push('pop')
-      if (text === statements.popFresh) sent.push('fresh')
+      if (text === statements.pop.pop) sent.push('pop')
+      if (text === statements.pop.popFresh) sent.push('fresh')
       return db.query(text, params)
     },
   })

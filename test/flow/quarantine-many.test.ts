@@ -2,7 +2,7 @@
 import { RegrowError } from 'regrow'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Progress, regrow, sql } from '../../src/index.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { pglite } from '../../src/backends/pglite/index.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type EventMap, regrow, type StoreDriver, sql } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
@@ -415,14 +415,14 @@ test('a page of the list reads the index of quarantined keys, however many other
       `insert into regrow.ledger (job, key, state) select 'job' || n % 3, n::text, case when n % 1000 = 0 then 'quarantined' else 'retrying' end from generate_series(1, 30000) n`,
     )
     await client.query('analyze regrow.ledger')
-    const { statements } = await import('../../src/store/sql/statements.gen.ts')
+    const { statements } = await import('../../src/drivers/postgres/store/statements.gen.ts')
     const filters = [
       [null, null, null, null],
       ['refused', -3_600_000, -1, '7'],
     ]
     for (const filter of filters) {
       const params = ['job1', ...filter, 'job1', '5', 20]
-      const { rows } = await client.query(`explain ${statements.listQuarantine}`, params)
+      const { rows } = await client.query(`explain ${statements.quarantine.list}`, params)
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       expect(plan).toContain('ledger_quarantined')
     }

@@ -6,7 +6,7 @@ import { redisCommand } from '../../scripts/services/index.mjs'
 import { freshRedis } from '../services/redis.ts'
 
 const oldest = [6, 2]
-const folder = join(import.meta.dirname, '../../src/backends/redis')
+const folder = join(import.meta.dirname, '../../src/drivers/redis')
 
 /** Names of commands in the scripts (`call('X'`, `redis.pcall('X'`) and in what the client is sent (`['X', …`). */
 function commands(): string[] {

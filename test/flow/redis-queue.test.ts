@@ -1,10 +1,10 @@
 // The queue in Redis as one server shows it: waking without polling, keys that are lost one by one, a namespace per store.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type RedisServer, startRedis } from '../../scripts/services/index.mjs'
-import { redis } from '../../src/backends/redis/index.ts'
-import { RedisQueue } from '../../src/backends/redis/redis-queue.ts'
-import { type Dial, dialOf } from '../../src/backends/redis/wire.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { type Dial, dialOf } from '../../src/drivers/redis/client-adapters.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
+import { RedisQueue } from '../../src/drivers/redis/redis-queue.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 
 // Of its own: tests look at who is blocked on it, and cut connections.

@@ -2,8 +2,8 @@
 // is in test/heal.
 import { afterAll, expect, test } from 'vitest'
 import { startRedis } from '../../scripts/services/index.mjs'
-import { redis } from '../../src/backends/redis/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 
 const closing: (() => Promise<unknown>)[] = []

@@ -1,7 +1,7 @@
 // What is wrong with a schedule is said at once, in words, and nothing of it is stored. On a real Postgres.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type NewSchedule, regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 

@@ -1,8 +1,8 @@
 // Processes whose roles have other settings read the same version, so that none of them takes it for new work: neither a
 // quarantine nor an idempotency key depends on who looks.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type Context, sql } from '../../src/index.ts'
 import { readJob } from '../../src/job/job.ts'
 import { Sweeping } from '../heal/sweeping.ts'

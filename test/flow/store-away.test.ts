@@ -1,7 +1,7 @@
 // A connection that breaks inside ctx.tx is nobody's failure: the run starts again, and nothing is counted.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { type PostgresGiven, postgres } from '../../src/backends/postgres/index.ts'
+import { type PostgresGiven, postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, type StoreDriver, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'

@@ -2,8 +2,8 @@
 import { channel } from 'node:diagnostics_channel'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { pglite } from '../../src/backends/pglite/index.ts'
 import { Events } from '../../src/base/events.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, regrow, sql } from '../../src/index.ts'
 import { openPglite, reset } from './world.ts'
 

@@ -1,5 +1,5 @@
 // A database in which nothing that is deleted can be removed, and hints to send through it.
-import type { PostgresQueue } from '../../src/backends/postgres/queue/postgres-queue.ts'
+import type { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
 import type { Hint, PoppedHint } from '../../src/queue/hint.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 

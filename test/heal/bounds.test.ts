@@ -1,8 +1,8 @@
 // The queue is bounded on a real Postgres (S11, M20): more pending rows than it may hold, and a server that has no memory
 // for more hints. Nothing is lost, and another job is swept on time.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { statements } from '../../src/drivers/postgres/queue/statements.gen.ts'
 import { type App, sql } from '../../src/index.ts'
 import { Sweeping } from './sweeping.ts'
 
@@ -138,7 +138,7 @@ test('a pop of a table through which many hints went costs too little for Postgr
   )
   await sweeping.query('delete from regrow.hints')
   const [plan] = await sweeping.query<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(
-    `explain (format json) ${statements.pop}`,
+    `explain (format json) ${statements.pop.pop}`,
     [JSON.stringify([{ job: 'thing.make', most: 500 }]), 500, 50],
   )
   const [{ threshold }] = (await sweeping.query(

@@ -2,8 +2,8 @@
 // on with the others, stops within its grace, and runs everything when the tables are free again.
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type PostgresGiven, postgres } from '../../src/backends/postgres/index.ts'
-import { pledge } from '../../src/base/pledge.ts'
+import { pledge } from '../../src/base/deferred.ts'
+import { type PostgresGiven, postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

@@ -2,7 +2,7 @@
 // identity of their own and leave each other's claims alone.
 import { Worker as Thread } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { Ear } from '../flow/world.ts'
 import { Fleet, fleetScript, type Told } from '../processes/fleet.ts'

@@ -2,7 +2,7 @@
 // every row is reached (L6), and another job is swept on time (F8).
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { StoreDriver } from '../../src/backends/driver.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { sql } from '../../src/index.ts'
 import { type Ear, openPglite, World } from '../flow/world.ts'
 

@@ -1,8 +1,8 @@
 // Hundreds of jobs that have nothing to do: what they cost is what their pages cost, so one process sweeps them all at the rate at which
 // 3,000 are swept within a minute, and a lost queue is back for all of them within seconds; also beside queries that hang (L2).
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { StoreDriver } from '../../src/backends/driver.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { sql } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Sweeping } from './sweeping.ts'

@@ -1,10 +1,10 @@
 // A transaction that stays open keeps every popped hint and every settled claim in its table and indexes. Nothing that is done
 // per hint or per key takes longer for it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
 import { readJob } from '../../src/job/job.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
-import { sqlStore } from '../../src/store/sql/store.ts'
-import { Behind } from '../../src/worker/behind.ts'
+import { Behind } from '../../src/worker/orphan-window.ts'
 import { Buffers, type QueuePlace, StandingClock } from '../services/queue-place.ts'
 import { all, hints, pinnedPlace, popAll } from './bloat-scene.ts'
 

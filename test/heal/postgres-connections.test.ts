@@ -2,7 +2,7 @@
 // listens. It makes new ones.
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'

@@ -3,7 +3,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { Ear } from '../flow/world.ts'
 import { fleetTables, WorkerProcess } from '../processes/fleet.ts'

@@ -2,8 +2,8 @@
 // nobody takes it for a loss.
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { PostgresQueue } from '../../src/backends/postgres/queue/postgres-queue.ts'
-import { sqlState } from '../../src/store/executor.ts'
+import type { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
+import { sqlState } from '../../src/store/sql-client.ts'
 import type { QueuePlace } from '../services/queue-place.ts'
 import { all, hints, pinnedPlace, popAll } from './bloat-scene.ts'
 

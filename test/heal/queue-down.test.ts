@@ -1,7 +1,7 @@
 // The queue of a real Postgres does not answer while the store does: workers go on from the rows, and come back to it.
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, sql, type WorkerHandle } from '../../src/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

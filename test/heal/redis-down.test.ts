@@ -2,7 +2,7 @@
 // it by themselves. Each fault is told; every row is done once.
 import { describe, expect, test } from 'vitest'
 import { type RedisServer, redisCommand, startRedis } from '../../scripts/services/index.mjs'
-import { redis } from '../../src/backends/redis/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import { startProxy, type TcpProxy } from '../services/proxy.ts'
 import { onRedis, Scene } from './redis-scene.ts'
 

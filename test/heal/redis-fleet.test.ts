@@ -11,8 +11,8 @@ import {
   startRedisCluster,
   startRedisSentinel,
 } from '../../scripts/services/index.mjs'
-import { postgres } from '../../src/backends/postgres/index.ts'
-import { redis } from '../../src/backends/redis/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'

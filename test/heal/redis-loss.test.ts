@@ -2,9 +2,9 @@
 // that happens. Every row is done once, the loss is told, and afterwards hints go through Redis again.
 import { describe, expect, test } from 'vitest'
 import type { RedisServer } from '../../scripts/services/index.mjs'
-import type { QueueDriver } from '../../src/backends/driver.ts'
-import { RedisQueue } from '../../src/backends/redis/redis-queue.ts'
-import { dialOf } from '../../src/backends/redis/wire.ts'
+import type { QueueDriver } from '../../src/drivers/driver.ts'
+import { dialOf } from '../../src/drivers/redis/client-adapters.ts'
+import { RedisQueue } from '../../src/drivers/redis/redis-queue.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 import { onRedis, type Scene } from './redis-scene.ts'
 

@@ -1,10 +1,10 @@
 // Code and schema of different versions: one version back, one ahead, and a migration under running workers. Everything that
 // a worker does is done on each; two versions back are refused with the command that helps.
 import { afterEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { newestSchema, oldestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { type App, RegrowError, regrow, sql } from '../../src/index.ts'
-import { newestSchema, oldestSchema } from '../../src/store/sql/schema.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { migrateTo } from '../services/schemas.ts'

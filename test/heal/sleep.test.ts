@@ -1,8 +1,8 @@
 // Processes that sleep for many leases and wake up where they were, as on a laptop that was closed, in virtual time.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { compose } from '../../src/app/regrow.ts'
 import { sql } from '../../src/index.ts'
-import { compose } from '../../src/regrow.ts'
 import { Ear, openPglite, World } from '../flow/world.ts'
 import { Process } from '../sim/process.ts'
 import { seededRandom } from '../sim/seeded-random.ts'

@@ -2,7 +2,7 @@
 // behind 300,000 that a person has to decide about. Another job is swept on time meanwhile.
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type EventMap, sql } from '../../src/index.ts'
 import { Sweeping } from './sweeping.ts'
 

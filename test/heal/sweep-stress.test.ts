@@ -26,7 +26,7 @@ const tables = `
 const everyMs = 2_000
 /** Besides the interval: its tenth of chance, standing back, a look, and four that began to hang just before. */
 const leewayMs = 4_000
-/** More than a process makes at a time (src/sweep/turn.ts), and than it had connections for. */
+/** More than a process makes at a time (src/sweep/sweep-loop.ts), and than it had connections for. */
 const hanging = Array.from({ length: 8 }, (_, n) => `hangs.${n}`)
 const lockedOut = ['locked.0', 'locked.1', 'locked.2']
 

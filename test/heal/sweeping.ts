@@ -1,7 +1,7 @@
 // What tests of the sweep on a real Postgres stand on: a database of their own, apps that end with the test, and how long
 // a job went without a sweep that succeeded.
 import pg from 'pg'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type AppOptions, regrow, type WorkerHandle, type WorkOptions } from '../../src/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

@@ -1,6 +1,6 @@
 // The recipe of docs/handlers.md for calls outside, as a process that can be killed: renews subscriptions at a provider over
 // HTTP, with the idempotency key of the run, and then writes the receipt through ctx.tx. Addresses come in the environment.
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 
 const { DATABASE_URL, PROVIDER_URL = '' } = process.env

@@ -2,7 +2,7 @@
 // version or the other, the rest left to the sweep. Rows of `legacy` and `invoice` come all the time, whoever works.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { type AppVersion, deployJobs, type Kind, kinds } from './deploy-app.ts'
 

@@ -1,5 +1,5 @@
 // A worker process of one version of the app in deploy-app.ts. It ends gracefully with SIGTERM, as under any platform.
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { type AppVersion, deployHandlers } from './deploy-app.ts'
 

@@ -1,5 +1,5 @@
 // A process that opens a PGlite directory, says so, and keeps it open until it is killed.
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { regrow } from '../../src/index.ts'
 
 const app = regrow({ store: pglite(process.argv[2] as string) })

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import pg from 'pg'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 
 const settings = JSON.parse(process.argv[2] as string) as {

@@ -2,7 +2,7 @@
 // sources, since hundreds of them are started. Settings come as JSON in the first argument.
 const { build, url } = JSON.parse(process.argv[2])
 const { regrow, sql } = await import(`${build}/index.js`)
-const { postgres } = await import(`${build}/backends/postgres/index.js`)
+const { postgres } = await import(`${build}/drivers/postgres/index.js`)
 
 const app = regrow({ store: postgres(url, { max: 3 }), migrate: false })
 let started = 0

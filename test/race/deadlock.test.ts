@@ -2,10 +2,10 @@
 // its rows in key order (M30). The same statement without its order deadlocks: that shows that this test could fail.
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sqlState } from '../../src/store/executor.ts'
+import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { type IntentAnswer, isNameHeld } from '../../src/store/intents.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
+import { sqlState } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
@@ -122,8 +122,8 @@ test('intents with the same unique keys, recorded at once in any order, are one 
 })
 
 test('the same settle without its order deadlocks: this file can fail', async () => {
-  const unsorted = statements.settle.replace('order by key collate "C", job', '')
-  expect(unsorted).not.toBe(statements.settle)
+  const unsorted = statements.claims.settle.replace('order by key collate "C", job', '')
+  expect(unsorted).not.toBe(statements.claims.settle)
   const clients = [await stores.client(), await stores.client()] as [pg.Client, pg.Client]
   const list = keys(1_500)
   let deadlocks = 0

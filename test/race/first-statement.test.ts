@@ -1,7 +1,7 @@
 // BEGIN travels with the first statement of a transaction: its answer is that of the statement, and nothing runs without it.
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { transaction } from '../../src/backends/postgres/transaction.ts'
+import { transaction } from '../../src/drivers/postgres/client/transaction.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase

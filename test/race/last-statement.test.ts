@@ -1,10 +1,10 @@
 // The fence of ctx.tx and its COMMIT travel together: whatever becomes of the claim, effects and outcome are one (S4).
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
+import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 

@@ -1,9 +1,9 @@
 // Races of the migration: who waits for another's must see, when his turn comes, that the work is done.
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
-import { migrate } from '../../src/store/sql/migrate.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { migrate } from '../../src/drivers/postgres/store/migrations/migrate.ts'
 import { freshDatabase } from '../services/database.ts'
 
 test('a process that waited while another migrated sees the new schema, though it looked before on the same connection', async () => {

@@ -2,14 +2,14 @@
 // Tables that churn have no statistics, or those of another hour: a plan that may flip will flip.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { walking } from '../../src/backends/postgres/prepared.ts'
+import { walking } from '../../src/drivers/postgres/client/prepared.ts'
+import { migrate } from '../../src/drivers/postgres/store/migrations/migrate.ts'
+import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
+import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
 import { readJob } from '../../src/job/job.ts'
-import type { SqlDatabase, SqlExecutor } from '../../src/store/executor.ts'
 import type { IntentRow } from '../../src/store/intents.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
-import { migrate } from '../../src/store/sql/migrate.ts'
-import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
-import { sqlStore } from '../../src/store/sql/store.ts'
+import type { SqlDatabase, SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -194,7 +194,7 @@ const inARow = (count: number): SettleRow[] =>
 /** A transaction whose last statement takes the COMMIT along, or would. */
 const sealing: SqlExecutor = { query: (...args) => recorded.query(...args), last: (...args) => recorded.query(...args) }
 
-const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSchema).pardon, ['["w1", "w2"]']))
+const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSchema).workers.pardon, ['["w1", "w2"]']))
 
 const aside = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
 

@@ -1,7 +1,7 @@
 // Statements of regrow's own are prepared on a connection to the server itself, and nowhere else.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { prepared } from '../../src/backends/postgres/prepared.ts'
+import { prepared } from '../../src/drivers/postgres/client/prepared.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase

@@ -2,13 +2,14 @@
 // their table. It is full at one moment and empty at the next: statistics are always those of another one.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PostgresQueue } from '../../src/backends/postgres/queue/postgres-queue.ts'
-import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
+import { statements } from '../../src/drivers/postgres/queue/statements.gen.ts'
+import { migrate } from '../../src/drivers/postgres/store/migrations/migrate.ts'
+import { statements as claimStatements } from '../../src/drivers/postgres/store/statements.gen.ts'
+import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
 import { readJob } from '../../src/job/job.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
-import { migrate } from '../../src/store/sql/migrate.ts'
-import { sqlStore } from '../../src/store/sql/store.ts'
+import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -101,19 +102,19 @@ const cases: readonly [name: string, run: () => Promise<unknown>, which: RegExp,
   ['push into one lane', () => queue().push(hints(() => 0, false).slice(1, 49)), /as movable/, ['hints_key']],
   ['room', () => queue().push(hints(() => 0).slice(1, 49)), /held.most/, ['hints_due']],
   ['count', () => queue().count(['a', 'b', 'c']), /as delayed/, ['hints_due']],
-  ['pop of one', () => recorded.query(statements.popNamed, ['a', '7']), /as popped/, ['hints_key']],
+  ['pop of one', () => recorded.query(claimStatements.claims.redeemReceipt, ['a', '7']), /as popped/, ['hints_key']],
   ['peek', () => queue().peek('a', ['1', '2', '3']), /as due_ms/, ['hints_key']],
   ['page', page, /as sample/, ['hints_key']],
 ]
 /** Statements that have names, and with them plans that are kept. */
 const kept: readonly [text: string, indexes: string[]][] = [
-  [statements.pop, ['hints_due']],
-  [statements.popFresh, ['hints_due']],
-  [statements.popNamed, ['hints_key']],
-  [statements.push, ['hints_due', 'hints_key']],
-  [statements.pushLane, ['hints_key']],
-  [statements.room, ['hints_due']],
-  [statements.count, ['hints_due']],
+  [statements.pop.pop, ['hints_due']],
+  [statements.pop.popFresh, ['hints_due']],
+  [claimStatements.claims.redeemReceipt, ['hints_key']],
+  [statements.push.push, ['hints_due', 'hints_key']],
+  [statements.push.pushLane, ['hints_key']],
+  [statements.push.room, ['hints_due']],
+  [statements.inspect.count, ['hints_due']],
 ]
 /** All hints of some jobs have to be read: most of the table, as it may be. */
 const byIndex = cases.filter(([name]) => name !== 'count')

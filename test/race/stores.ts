@@ -1,8 +1,8 @@
 // Several stores on one database, each with connections of its own, and ways to hold a statement in the middle:
 // `regrow.clock()` of a gated store waits until the gate opens, after the statement's snapshot was taken.
 import pg from 'pg'
-import { postgres } from '../../src/backends/postgres/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { Claim, SettleRow } from '../../src/store/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'

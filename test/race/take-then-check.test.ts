@@ -1,7 +1,7 @@
 // A take and its check in one round trip are two statements still: the second sees what was committed before the first was granted
 // (S2), and an error of either is its own. So is the pop of a hint that was told by name, which travels before them.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { statements } from '../../src/backends/postgres/queue/statements.gen.ts'
+import { statements as claimStatements } from '../../src/drivers/postgres/store/statements.gen.ts'
 import { type Job, readJob } from '../../src/job/job.ts'
 import type { Claim } from '../../src/store/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -85,7 +85,7 @@ test('a check that fails leaves the claims as they are, and the connection goes 
 /** `keys` are hinted; who is told of `key` takes it out of the queue, takes it, and checks it. */
 async function named(holder: string, key: string, by: Store = store) {
   const query = await by.source(job).checkQuery?.([key])
-  const removal = { text: statements.popNamed, values: ['a', key] }
+  const removal = { text: claimStatements.claims.redeemReceipt, values: ['a', key] }
   const answer = await by.ledger.takeThenCheck?.(holder, claims([key]), query as never, removal)
   if (answer === 'gone' || !answer) return answer
   return [...(query?.read(answer.checked as never).pending.keys() ?? [])]

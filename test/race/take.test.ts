@@ -1,10 +1,10 @@
 // Races of the take: with another take, and with the settle of who held the key.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import type { Job } from '../../src/job/job.ts'
 import { readJob } from '../../src/job/job.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import { newestSchema, statementsFor } from '../../src/store/sql/schema.ts'
+import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
@@ -138,7 +138,7 @@ test('a take waits for a clear under way, and then starts without the history th
   await store.ledger.settle('w0', outcomes([claim], { state: 'quarantined', failures: 20, version: 'v1' }))
   const rows = JSON.stringify([{ job: 'a', key: 'x', version: 'v2' }])
   const [answer] = await behind(
-    (tx) => tx.query(statements.clear, [rows]),
+    (tx) => tx.query(statements.ledger.clearOutdated, [rows]),
     (slow) => slow.ledger.take('w1', claims(['x'])),
   )
   expect([answer?.verdict, answer?.failures]).toEqual(['taken', 0])
@@ -149,7 +149,7 @@ test('a clear that waits for a take leaves the claim alone', async () => {
   const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
   await store.ledger.settle('w0', outcomes([claim], { state: 'retrying', failures: 3, version: 'v1' }))
   const cleared = await behind(
-    (tx) => tx.query(statements.take, ['w1', false, '{a}', '{x}', '{1}']),
+    (tx) => tx.query(statements.claims.take, ['w1', false, '{a}', '{x}', '{1}']),
     (slow) => slow.ledger.clear('a', [{ key: 'x', version: 'v2' }]),
   )
   expect(cleared).toEqual([])

@@ -2,7 +2,7 @@
 // else has anything to do with it.
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 

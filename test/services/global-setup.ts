@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
 import { startPgbouncer, startPostgres, startRedis } from '../../scripts/services/index.mjs'
-import { pglite } from '../../src/backends/pglite/index.ts'
-import { regrow } from '../../src/regrow.ts'
+import { regrow } from '../../src/app/regrow.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -3,8 +3,8 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import { startPgbouncer } from '../../scripts/services/index.mjs'
-import type { StoreDriver } from '../../src/backends/driver.ts'
-import { postgres } from '../../src/backends/postgres/index.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
+import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type FreshDatabase, freshDatabase } from './database.ts'
 
 export interface Profile {

@@ -1,12 +1,12 @@
 // A database of one's own with regrow's tables, and queues on it as processes would open them: what they send is seen, and
 // time is the test's where it says so.
 import pg from 'pg'
-import { type OpenDatabase, openDatabase } from '../../src/backends/postgres/database.ts'
-import { PostgresQueue, type PostgresQueueOptions } from '../../src/backends/postgres/queue/postgres-queue.ts'
-import { regrown } from '../../src/backends/postgres/queue/regrown.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
-import type { SqlExecutor } from '../../src/store/executor.ts'
-import { sqlStore } from '../../src/store/sql/store.ts'
+import { type OpenDatabase, openDatabase } from '../../src/drivers/postgres/client/database.ts'
+import { PostgresQueue, type PostgresQueueOptions } from '../../src/drivers/postgres/queue/postgres-queue.ts'
+import { regrown } from '../../src/drivers/postgres/queue/recreate-missing-tables.ts'
+import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
+import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from './database.ts'
 

@@ -1,10 +1,10 @@
 // Databases whose schema is not the one that this code brings: one or two versions back, or one ahead.
 import pg from 'pg'
-import type { StoreDriver } from '../../src/backends/driver.ts'
 import { RegrowError } from '../../src/base/errors.ts'
-import { schemaVersion } from '../../src/store/sql/migrate.ts'
-import { migrations } from '../../src/store/sql/migrations/migrations.gen.ts'
-import { newestSchema } from '../../src/store/sql/schema.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
+import { schemaVersion } from '../../src/drivers/postgres/store/migrations/migrate.ts'
+import { migrations } from '../../src/drivers/postgres/store/migrations/migrations.gen.ts'
+import { newestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** An arbitrary number that is these tests'. */

@@ -1,6 +1,6 @@
 // The way between a process and its store, on which calls are refused, replies are lost after the commit, and answers come
 // late. What the store itself holds is not touched: that is the point.
-import type { OpenStore, StoreDriver } from '../../src/backends/driver.ts'
+import type { OpenStore, StoreDriver } from '../../src/drivers/driver.ts'
 import type { Store } from '../../src/store/store.ts'
 
 interface Fault {

@@ -1,13 +1,13 @@
 // The processes of a history: each with the real core over its own clock, chance and connections. What dies is started again
 // by its supervisor, perhaps with the code of another deploy.
 import { z } from 'zod'
-import type { App, WorkerHandle } from '../../src/app.ts'
-import type { QueueDriver } from '../../src/backends/driver.ts'
+import type { App, WorkerHandle } from '../../src/app/app.ts'
+import { compose } from '../../src/app/regrow.ts'
+import type { QueueDriver } from '../../src/drivers/driver.ts'
 import type { EventMap } from '../../src/job/event-map.ts'
 import type { Handler } from '../../src/job/handler.ts'
 import { keyCodec } from '../../src/job/key.ts'
 import { MemoryQueue } from '../../src/queue/memory.ts'
-import { compose } from '../../src/regrow.ts'
 import type { Store } from '../../src/store/store.ts'
 import { cast, type Part } from './cast.ts'
 import { handlerOf, type Stage } from './handlers.ts'

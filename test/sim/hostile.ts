@@ -2,7 +2,7 @@
 // hints, a pending query that a row breaks for a while, and a forged mark in the queue. Drawn apart from the plan, so that a seed plays the
 // same with and without them.
 import { RegrowError } from '../../src/base/errors.ts'
-import type { Mark } from '../../src/base/mark.ts'
+import type { Mark } from '../../src/job/canary-mark.ts'
 import { isKeyLength } from '../../src/job/key.ts'
 import type { Hint } from '../../src/queue/hint.ts'
 import { badHint } from '../../src/queue/queue.ts'

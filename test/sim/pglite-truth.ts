@@ -1,7 +1,7 @@
 // Histories on the real SQL: the store's statements run in a PGlite whose clock is the kernel's. No virtual time passes while
 // one runs. After each that writes, its tables are read, so that the oracle sees the same changes as in the model.
 import { PGlite } from '@electric-sql/pglite'
-import { pglite } from '../../src/backends/pglite/index.ts'
+import { pglite } from '../../src/drivers/pglite/index.ts'
 import { keyCodec } from '../../src/job/key.ts'
 import type { Store } from '../../src/store/store.ts'
 import { cast, refusedText } from './cast.ts'

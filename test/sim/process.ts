@@ -1,7 +1,8 @@
 // A process that can die or freeze at any port event: from then on none of its calls goes out, and none of its answers
 // comes back; a frozen one goes on where it was when it is thawed.
-import type { OpenStore, QueueDriver, StoreDriver } from '../../src/backends/driver.ts'
+
 import type { Clock } from '../../src/base/clock.ts'
+import type { OpenStore, QueueDriver, StoreDriver } from '../../src/drivers/driver.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { VirtualClock } from './virtual-clock.ts'

@@ -1,7 +1,8 @@
 // A queue server as processes reach it: over the network. A pop waits at the server; the hints it takes for somebody who died
 // meanwhile are gone, and that is allowed.
-import type { QueueDriver } from '../../src/backends/driver.ts'
+
 import { RegrowError } from '../../src/base/errors.ts'
+import type { QueueDriver } from '../../src/drivers/driver.ts'
 import type { Hint } from '../../src/queue/hint.ts'
 import type { Popped, PopRequest, Queue } from '../../src/queue/queue.ts'
 import { outOfMemory } from '../../src/queue/queue.ts'

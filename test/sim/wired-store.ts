@@ -1,6 +1,7 @@
 // A store as a process reaches it: over the network, with an ear of the oracle on what it asks and hears.
-import type { StoreDriver } from '../../src/backends/driver.ts'
+
 import { RegrowError } from '../../src/base/errors.ts'
+import type { StoreDriver } from '../../src/drivers/driver.ts'
 import type { Job } from '../../src/job/job.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Network, WireError } from './network.ts'

@@ -66,7 +66,7 @@ const app = regrow({ store: pglite() })\nconst pending = sql\`select id from thi
       extends: join(root, 'tsconfig.json'),
       compilerOptions: {
         types: [],
-        paths: { regrow: [join(root, 'src/index.ts')], 'regrow/*': [join(root, 'src/backends/*/index.ts')] },
+        paths: { regrow: [join(root, 'src/index.ts')], 'regrow/*': [join(root, 'src/drivers/*/index.ts')] },
         typeRoots: [join(root, 'node_modules/@types')],
       },
       include: ['*.ts'],

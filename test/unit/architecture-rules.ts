@@ -12,32 +12,32 @@ export interface Rule {
 }
 
 const STEPS = ['enqueue', 'worker', 'sweep', 'schedule', 'operate']
-const STAGES = ['worker/take.ts', 'worker/check.ts', 'worker/run.ts', 'worker/settle.ts']
+const STAGES = ['worker/take.ts', 'worker/check.ts', 'worker/run/run.ts', 'worker/settle.ts']
 const CORE = ['base', 'job', 'store', 'queue']
+const POSTGRES_STORE = 'drivers/postgres/store'
 
-/** What each room may import besides itself. A backend is a room of its own: `backends/redis`. */
+/** What each room may import besides itself. A driver is a room of its own: `drivers/redis`; so is the store of Postgres. */
 const ROOMS: Record<string, readonly string[]> = {
   base: [],
   job: ['base'],
   store: ['base', 'job'],
-  'store/sql': ['base', 'job', 'store'],
   queue: ['base', 'job'],
   ...Object.fromEntries(STEPS.map((step) => [step, CORE])),
-  'app.ts': [...CORE, ...STEPS, 'backends'],
-  'regrow.ts': [...CORE, ...STEPS, 'backends', 'app.ts'],
-  'index.ts': [...CORE, ...STEPS, 'backends', 'app.ts', 'regrow.ts'],
-  // backends/driver.ts is the port that every backend fills; the folders beside it are the backends.
-  backends: [...CORE, 'backends'],
-  'backends/postgres': [...CORE, 'backends', 'store/sql'],
-  'backends/pglite': [...CORE, 'backends', 'store/sql'],
+  app: [...CORE, ...STEPS, 'drivers'],
+  'index.ts': [...CORE, ...STEPS, 'drivers', 'app'],
+  // drivers/driver.ts is the port that every driver fills; the folders beside it are the drivers.
+  drivers: [...CORE, 'drivers'],
+  [POSTGRES_STORE]: ['base', 'job', 'store'],
+  'drivers/postgres': [...CORE, 'drivers', POSTGRES_STORE],
+  'drivers/pglite': [...CORE, 'drivers', POSTGRES_STORE],
 }
 
 /** Packages and the rooms that may know them. */
 const PACKAGES: Record<string, readonly string[]> = {
-  '@standard-schema/spec': ['job', 'enqueue', 'index.ts', 'regrow.ts'],
-  pg: ['backends/postgres'],
-  '@electric-sql/pglite': ['backends/pglite'],
-  '@redis/client': ['backends/redis'],
+  '@standard-schema/spec': ['job', 'enqueue', 'index.ts', 'app'],
+  pg: ['drivers/postgres'],
+  '@electric-sql/pglite': ['drivers/pglite'],
+  '@redis/client': ['drivers/redis'],
   '@clack/prompts': ['cli'],
   citty: ['cli'],
   jiti: ['cli'],
@@ -48,8 +48,8 @@ const OUTER = ['cli', 'dashboard', 'testing']
 
 function roomOf(path: string): string {
   const parts = path.split('/')
-  if (path.startsWith('store/sql/')) return 'store/sql'
-  if (parts[0] === 'backends' && parts.length > 2) return `backends/${parts[1]}`
+  if (path.startsWith(`${POSTGRES_STORE}/`)) return POSTGRES_STORE
+  if (parts[0] === 'drivers' && parts.length > 2) return `drivers/${parts[1]}`
   return parts[0] as string
 }
 
@@ -66,36 +66,36 @@ function uses(file: SourceFile, pattern: RegExp): string[] {
   })
 }
 
-const isPublicIndex = (target: string): boolean => target === 'index.ts' || /^backends\/[^/]+\/index\.ts$/.test(target)
+const isPublicIndex = (target: string): boolean => target === 'index.ts' || /^drivers\/[^/]+\/index\.ts$/.test(target)
 
 export const rules: readonly Rule[] = [
   {
-    name: 'imports follow the diagram: base ← job ← store, queue ← enqueue | worker | sweep | schedule | operate ← regrow.ts',
+    name: 'imports follow the diagram: base ← job ← store, queue ← enqueue | worker | sweep | schedule | operate ← app',
     why: 'The two arrows meet only at the ports Store and Queue; an import against the direction makes the parts one lump that cannot be tested or swapped alone.',
-    instead: 'Move what both need down (base, job, a port), or pass it in where regrow.ts wires the parts.',
+    instead: 'Move what both need down (base, job, a port), or pass it in where src/app wires the parts.',
     check(file) {
       const own = roomOf(file.path)
       if (OUTER.includes(own)) return []
-      const allowed = ROOMS[own] ?? (own.startsWith('backends/') ? ROOMS.backends : undefined)
+      const allowed = ROOMS[own] ?? (own.startsWith('drivers/') ? ROOMS.drivers : undefined)
       if (allowed === undefined) return [`is in "${own}", which is no room of the diagram`]
-      return importsThat(file, (_target, room) => room !== own && room !== 'store/sql' && !allowed.includes(room))
+      return importsThat(file, (_target, room) => room !== own && room !== POSTGRES_STORE && !allowed.includes(room))
     },
   },
   {
-    name: 'only postgres and pglite know store/sql',
-    why: 'store/sql is one implementation of the Store ports; whoever else imports it makes SQL a requirement of the core.',
+    name: 'only postgres and pglite know drivers/postgres/store',
+    why: 'It is one implementation of the Store ports; whoever else imports it makes SQL a requirement of the core.',
     instead: 'Use the port in src/store; if it lacks something, add it there.',
     check(file) {
       const own = roomOf(file.path)
-      if (own === 'store/sql' || ROOMS[own]?.includes('store/sql')) return []
-      return importsThat(file, (_target, room) => room === 'store/sql')
+      if (own === POSTGRES_STORE || ROOMS[own]?.includes(POSTGRES_STORE)) return []
+      return importsThat(file, (_target, room) => room === POSTGRES_STORE)
     },
   },
   {
     name: 'dashboard, cli and testing use the public index only',
     why: 'They are users like any other: what they need, users need too, and it has to be public.',
     instead:
-      'Export it from src/index.ts or from the index of a backend. testing may also `import type` the ports of src/store and src/queue.',
+      'Export it from src/index.ts or from the index of a driver. testing may also `import type` the ports of src/store and src/queue.',
     check(file) {
       const own = roomOf(file.path)
       if (!OUTER.includes(own)) return []
@@ -115,7 +115,7 @@ export const rules: readonly Rule[] = [
   },
   {
     name: 'a package is known in one room',
-    why: 'A client library that leaks out of its backend becomes a dependency of everyone; each package here is one more that users install.',
+    why: 'A client library that leaks out of its driver becomes a dependency of everyone; each package here is one more that users install.',
     instead:
       'Keep it behind the port. A new dependency on purpose: add it to PACKAGES in test/unit/architecture-rules.ts with its room.',
     check(file) {
@@ -139,11 +139,11 @@ export const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'the environment enters by base/environment.ts and cli/config.ts',
+    name: 'the environment enters by base/process-info.ts and cli/config.ts',
     why: 'A library that reads process.env behaves differently on two machines for no visible reason.',
     instead: 'Make it an option; the CLI fills options from the environment.',
     check: (file) =>
-      ['base/environment.ts', 'cli/config.ts'].includes(file.path) ? [] : uses(file, /\bprocess\.env\b/g),
+      ['base/process-info.ts', 'cli/config.ts'].includes(file.path) ? [] : uses(file, /\bprocess\.env\b/g),
   },
   {
     name: 'a file is named after its one main export, in kebab-case',

@@ -2,9 +2,9 @@
 // statements for a person to run.
 import type { DoctorReport } from '../../index.ts'
 import { appArgs, command, exitCodes, usage } from '../command.ts'
-import { doctorText, fixText, statementsOf } from '../doctor-text.ts'
 import { withApp } from '../open.ts'
 import { showingProgress } from '../progress.ts'
+import { doctorText, fixText, statementsOf } from '../render/doctor.ts'
 
 export const doctor = command({
   name: 'doctor',

@@ -1,5 +1,5 @@
 // regrow migrate: brings regrow's tables up to date, or prints the SQL for teams with a tool of their own.
-import { migrationScript } from '../../backends/postgres/index.ts'
+import { migrationScript } from '../../drivers/postgres/index.ts'
 import { appArgs, command, storeArgs, usage } from '../command.ts'
 import { withStore } from '../open.ts'
 import { visible } from '../output.ts'

@@ -3,7 +3,7 @@ import { type App, nearest, RegrowError } from '../../index.ts'
 import { appArgs, command, type Group, storeArgs, usage, wholeNumber } from '../command.ts'
 import { withStore } from '../open.ts'
 import { table, visible } from '../output.ts'
-import { localText, recurs, schedulesTable, scheduleText, utcText } from '../schedule-text.ts'
+import { localText, recurs, schedulesTable, scheduleText, utcText } from '../render/schedules.ts'
 
 const where = { ...storeArgs, ...appArgs }
 const schedule = {

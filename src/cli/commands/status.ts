@@ -4,10 +4,10 @@ import type { Health } from '../../index.ts'
 import { milliseconds } from '../../index.ts'
 import { appArgs, type Cli, command, exitCodes, storeArgs, usage } from '../command.ts'
 import { failureOf } from '../failure.ts'
-import { checkText, healthText } from '../health-text.ts'
 import { type Opened, withStore } from '../open.ts'
 import { cut, jsonText, printable, visible } from '../output.ts'
-import { type Screen, watchText } from '../watch-text.ts'
+import { checkText, healthText } from '../render/health.ts'
+import { type Screen, watchText } from '../render/watch.ts'
 
 /** It reads the ledger whole: more often is a load of its own. */
 const everyMinMs = 200

@@ -2,7 +2,7 @@
 // told once, at the end. An error of the store's own (away, unwell) is nobody's answer and is thrown on.
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { sqlState } from '../../store/executor.ts'
+import { sqlState } from '../../store/sql-client.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 
 export class Attempts {

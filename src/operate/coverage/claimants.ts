@@ -2,7 +2,7 @@
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, StateColumn, StateReader } from '../../store/coverage.ts'
-import { sqlState } from '../../store/executor.ts'
+import { sqlState } from '../../store/sql-client.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
 import type { CoveragePorts } from './coverage.ts'

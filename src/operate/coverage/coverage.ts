@@ -2,7 +2,7 @@
 // their `covers` say. Out: what was found of each column, and findings. Reads only; what takes too long is told as not known.
 import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { unknownOptions } from '../../base/options.ts'
+import { unknownOptions } from '../../base/suggest.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, TrialRow } from '../../store/coverage.ts'
 import type { Source } from '../../store/source.ts'

@@ -1,5 +1,5 @@
 // Decides what of a covered column a person should know. Pure: in, what was seen; out, findings with what to do.
-import { nearest } from '../../base/options.ts'
+import { nearest } from '../../base/suggest.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import { type CoveredColumn, type CoveredValue, type RowSample, shownValue } from './report.ts'
 

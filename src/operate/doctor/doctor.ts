@@ -13,12 +13,12 @@ import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
 import type { Health } from '../health.ts'
 import { distinct } from './distinct.ts'
 import type { DoctorFinding } from './finding.ts'
+import { whys } from './finding-texts.ts'
 import { ofDeclarations, ofHealth, ofLeases, ofStrays, ofUnserved } from './fleet-findings.ts'
 import { ofReads, ofRefusal, sentences } from './job-findings.ts'
+import { type JobCosts, readsOf } from './query-cost.ts'
 import { ofQueue } from './queue-findings.ts'
-import { type JobCosts, readsOf } from './reads.ts'
 import { ofClock, ofStore } from './store-findings.ts'
-import { whys } from './why.ts'
 
 export interface DoctorOptions extends LongOptions {
   /** Jobs whose pending queries are examined, and whose findings are told. Defaults to all that the app declares. */

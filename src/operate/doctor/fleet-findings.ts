@@ -6,8 +6,8 @@ import type { Job } from '../../job/job.ts'
 import type { DeclarationRow } from '../../store/examiner.ts'
 import type { Health, JobHealth } from '../health.ts'
 import type { DoctorFinding } from './finding.ts'
-import type { JobCosts } from './reads.ts'
-import { whys } from './why.ts'
+import { whys } from './finding-texts.ts'
+import type { JobCosts } from './query-cost.ts'
 
 /** Longer than a deploy takes: until then old and new workers live side by side on purpose. */
 const deployMs = 15 * 60_000

@@ -1,10 +1,10 @@
 // What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { sqlState } from '../../store/executor.ts'
+import { sqlState } from '../../store/sql-client.ts'
 import type { DoctorFinding } from './finding.ts'
-import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './reads.ts'
-import { whys } from './why.ts'
+import { whys } from './finding-texts.ts'
+import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './query-cost.ts'
 
 /** What reads too much, and tables without statistics. */
 export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): DoctorFinding[] {

@@ -1,7 +1,7 @@
 // What is wrong with the queue and its server. In: its facts. Out: findings. Pure. A queue is a view: none of it loses work.
 import type { QueueFacts } from '../../queue/queue.ts'
 import type { DoctorFinding } from './finding.ts'
-import { type DoctorCode, whys } from './why.ts'
+import { type DoctorCode, whys } from './finding-texts.ts'
 
 /** More than this, and a burst fills it. */
 const memoryMuch = 0.8

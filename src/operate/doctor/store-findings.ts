@@ -2,7 +2,7 @@
 import { readable } from '../../base/duration.ts'
 import type { StoreFacts } from '../../store/examiner.ts'
 import type { DoctorFinding } from './finding.ts'
-import { whys } from './why.ts'
+import { whys } from './finding-texts.ts'
 
 /** What its pages of docs promise. */
 const serverLeast = 140_000

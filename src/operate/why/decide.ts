@@ -11,10 +11,10 @@ import {
   runAt,
   suspect,
   unusable,
-} from './blocked.ts'
+} from './blocking-reasons.ts'
 import type { WhyFacts } from './facts.ts'
-import { waiting } from './hinted.ts'
-import type { Judge, Told } from './told.ts'
+import type { Judge, Told } from './reason.ts'
+import { waiting } from './waiting-reasons.ts'
 
 /** What keeps a key from running, told in the order in which it has to be mended. */
 export interface Decided extends Told {

@@ -2,7 +2,7 @@
 // instant of the store's clock.
 import type { PeekedHint } from '../../queue/queue.ts'
 import type { KeyFacts } from '../../store/explainer.ts'
-import type { Unmet } from '../../store/unmet.ts'
+import type { Unmet } from '../../store/unmet-conditions.ts'
 import type { QueueStatus } from '../status.ts'
 
 /** What the pending query says of the key. */

@@ -1,6 +1,6 @@
 // Random steps against a queue: what its users do to it, over few jobs, few keys and small bounds, so that everything meets.
 import fc from 'fast-check'
-import type { Mark } from '../../../src/base/mark.ts'
+import type { Mark } from '../../../src/job/canary-mark.ts'
 import type { Hint, QueueBounds } from '../../../src/queue/hint.ts'
 import type { PopRequest, PushOptions } from '../../../src/queue/queue.ts'
 

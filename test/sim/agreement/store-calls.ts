@@ -1,7 +1,8 @@
 // The calls that sequences are made of, and what a sequence knows of its own past. Answers whose order the statements leave open
 // are sorted.
-import type { SqlExecutor } from '../../../src/store/executor.ts'
+
 import type { SettleRow, TakeAnswer } from '../../../src/store/ledger.ts'
+import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Turn } from '../../../src/store/sweeps.ts'
 import type { AppTx } from '../store/database.ts'
 import { holders, jobNames, leaseMs } from './store-cast.ts'

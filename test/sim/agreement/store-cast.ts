@@ -1,10 +1,10 @@
 // Who appears in a sequence: four jobs with real declarations (keys of text, bigint, two columns, and intents), a few keys of
 // each, a few holders; and the application's tables, once as SQL and once as the model reads them.
 import { z } from 'zod'
-import type { StoreDriver } from '../../../src/backends/driver.ts'
+import { regrow } from '../../../src/app/regrow.ts'
+import type { StoreDriver } from '../../../src/drivers/driver.ts'
 import type { Job } from '../../../src/job/job.ts'
 import { sql } from '../../../src/job/pending.ts'
-import { regrow } from '../../../src/regrow.ts'
 import type { ModelQuery } from '../store/database.ts'
 
 /** The lease of every sequence. */

@@ -1,6 +1,6 @@
 // Turns a step into calls: small numbers become claims and turns that this sequence has seen, lengths become instants.
 // `estimate` is left out: the server's is a guess of its planner.
-import type { Difference } from '../../../src/base/mark.ts'
+import type { Difference } from '../../../src/job/canary-mark.ts'
 import type { Source } from '../../../src/store/source.ts'
 import type { Turn, TurnEnd } from '../../../src/store/sweeps.ts'
 import {

@@ -1,8 +1,8 @@
 // The two sides of the agreement behind one face: a store, the application's tables, and a clock that the test moves.
 
 import type { Job } from '../../../src/job/job.ts'
-import type { SqlExecutor } from '../../../src/store/executor.ts'
 import { isNameHeld } from '../../../src/store/intents.ts'
+import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, type OwnTable, SimDatabase } from '../store/database.ts'
 import { columnsOf, jobOf, queries, slotsJob } from './store-cast.ts'

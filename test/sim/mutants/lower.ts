@@ -6,7 +6,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'bump-creates-the-mark',
     'M41: whoever moves the mark makes one where there is none, and nobody notices the loss',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'const found = await queue.moveMark(known)',
     `const moved = { ...known, sequence: known.sequence + 1 }
   const found = (await queue.moveMark(known)) ?? (await queue.writeMark(moved).then(() => moved))`,
@@ -15,7 +15,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'old-copy-is-in-order',
     'M11: a mark that is there is taken for a queue in order, however old it is',
-    'src/base/mark.ts',
+    'src/job/canary-mark.ts',
     `return found.sequence < known.sequence ? 'behind' : null`,
     'return null',
     sim,
@@ -31,7 +31,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'new-version-known-before-its-hint',
     'L3: new work that a full queue did not take is forgotten to be new, and the hint of the old back-off stays in its way',
-    'src/sweep/hint-rows.ts',
+    'src/sweep/push-rows.ts',
     'if (isWhole && renewed.length > 0)',
     'if (renewed.length > 0)',
     test('sim/regressions'),
@@ -39,7 +39,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'new-query-waits-for-its-turn',
     'a deploy with another pending query is swept with the old one for another interval',
-    'src/sweep/turn.ts',
+    'src/sweep/sweep-loop.ts',
     'fingerprint: fingerprint(job) }',
     '}',
     test('flow/sweep-start'),
@@ -71,7 +71,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'everybody-rebuilds',
     'M27: who notices a loss and does not win declares it all the same',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'const mark = await marks.lose(queue.name, { known, found, how, by }, apartMs)',
     'const mark = (await marks.lose(queue.name, { known, found, how, by }, apartMs)) ?? { epoch: known.epoch + 1, sequence: 0 }',
     sim,
@@ -79,7 +79,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'memory-declares-a-loss',
     'M38: a queue of one process is compared with the mark of the fleet',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'if (!queue.shared) return lookMs',
     '',
     sim,
@@ -87,18 +87,18 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'nobody-keeps-the-canary',
     'L4: who changed the mark looks again as seldom as everybody else',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'if ((await lookAt(ports, mark)).how === null) return changeMs',
     'if ((await lookAt(ports, mark)).how === null) return lookMs',
-    test('unit/sweep/lost'),
+    test('unit/sweep/canary-loop'),
   ),
   mutant(
     'check-statement-without-an-end',
     'S16: a store that hangs when it is asked about a query keeps a batch for ever',
-    'src/store/guarded.ts',
+    'src/store/resilient-store.ts',
     'return query instanceof Promise ? withDeadline',
     'return query === undefined ? withDeadline',
-    test('unit/store/guarded'),
+    test('unit/store/resilient-store'),
   ),
   mutant(
     'cursor-survives-a-loss',
@@ -119,7 +119,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'sweeps-only-when-idle',
     'M5: a busy worker sweeps not',
-    'src/regrow.ts',
+    'src/app/regrow.ts',
     'mayBegin: () => worker.sure(),',
     'mayBegin: () => worker.sure() && worker.running.size === 0,',
     sim,
@@ -143,7 +143,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'nobody-frees',
     'claims of the dead are never freed',
-    'src/sweep/free.ts',
+    'src/sweep/free-dead-workers.ts',
     'await workers.free(leaseMs)',
     '{ workers: 0, keys: [], pardoned: [] }',
     sim,
@@ -151,7 +151,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'no-own-sweep',
     'a process whose queue is down does not sweep for itself',
-    'src/regrow.ts',
+    'src/app/regrow.ts',
     `watchdog.wake('queue', 'own sweep')`,
     `watchdog.wake('queue')`,
     sim,
@@ -186,7 +186,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'prepare-without-a-deadline',
     'a store that hangs when a worker starts keeps it from starting for ever',
-    'src/store/guarded.ts',
+    'src/store/resilient-store.ts',
     `await call('store.prepare', () => store.prepare({ migrate: false }))`,
     'await store.prepare({ migrate: false })',
     sim,
@@ -239,7 +239,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'nothing-is-swept',
     'rows that nobody enqueued are never hinted',
-    'src/sweep/by-keys.ts',
+    'src/sweep/client-pages.ts',
     'await hintRows(this.#ports, this.#job, rows, this.#start.epoch)',
     'await hintRows(this.#ports, this.#job, rows.slice(0, 0), this.#start.epoch)',
     sim,
@@ -247,7 +247,7 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'missing-sweep-not-declared',
     'L10: a job whose sweep is gone from the store is not declared again',
-    'src/sweep/turn.ts',
+    'src/sweep/sweep-loop.ts',
     'if (missing.length > 0) {',
     'if (missing.length < 0) {',
     sim,
@@ -295,17 +295,17 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'hints-of-a-clock-ahead-stay',
     'L10: hints that were pushed before the clock was set back stay until they are due',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'else if (stored.setBack) await discard(ports, stored.mark)',
     '',
-    test('unit/sweep/lost'),
+    test('unit/sweep/canary-loop'),
   ),
   mutant(
     'canary-never-changed-while-popped',
     'while pops bring a mark in order, it is never changed, and the store never asked',
-    'src/sweep/lost.ts',
+    'src/sweep/canary-loop.ts',
     'if (seen && ++skipped < seenLooks) return seenMs',
     'if (seen) return seenMs',
-    test('unit/sweep/lost'),
+    test('unit/sweep/canary-loop'),
   ),
 ]

@@ -1,7 +1,7 @@
 // Mutants of the queue on Postgres and of its connections, found by tests on a server.
 import { type Mutant, mutant, race, test } from './mutant.ts'
 
-const source = (name: string) => `src/backends/postgres/${name}`
+const source = (name: string) => `src/drivers/postgres/${name}`
 const bell = test('flow/postgres-bell')
 const bloat = test('heal/postgres-bloat')
 const rotation = test('heal/postgres-rotation')
@@ -14,7 +14,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-settle-planned-for-an-empty-table',
     'the settle of a run keeps the plan that was best for an empty ledger',
-    source('last-statement.ts'),
+    source('client/pipeline/commit.ts'),
     "if (name !== undefined) execute('set local",
     "if (name === '') execute('set local",
     race('last-statement'),
@@ -22,7 +22,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-name-of-begin',
     'a statement whose name the server never parsed counts as prepared',
-    source('first-statement.ts'),
+    source('client/pipeline/begin.ts'),
     'query.name = undefined',
     'query.name = name',
     race('first-statement'),
@@ -30,7 +30,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-listens-once',
     'F32: a connection that was made again does not listen again',
-    source('listener.ts'),
+    source('client/listen.ts'),
     'await client.query(`listen ',
     '(make as { listened?: unknown }).listened ??= await client.query(`listen ',
     bell,
@@ -38,7 +38,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-listens-to-nobody',
     'F32: a half-open connection is listened to for ever',
-    source('queue/bell.ts'),
+    source('queue/notifier.ts'),
     'connection.ping()',
     'Promise.resolve()',
     bell,
@@ -46,7 +46,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-listens-behind-a-pooler',
     "F1: what a pooler's session hears is taken for ours",
-    source('listener.ts'),
+    source('client/listen.ts'),
     'if (!(await isDirect(client))) {',
     'if (!(await isDirect(client)) && !client) {',
     bell,
@@ -54,7 +54,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-told-before-it-listened',
     'what was pushed before the connection listened is slept through',
-    source('queue/bell.ts'),
+    source('queue/notifier.ts'),
     `// What was pushed before it listened, nobody told: whoever waits looks once more.
     this.#ringAll()`,
     '',
@@ -71,7 +71,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-commit-behind-a-statement',
     'S4: a second statement in one text may commit before the fence',
-    source('transaction-control.ts'),
+    source('client/transaction-control.ts'),
     `const many = text.includes(';')`,
     'const many = text.length < 0',
     test('flow/own-transaction'),
@@ -79,7 +79,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-commit-behind-a-comment',
     'S4: a commit behind a comment commits before the fence',
-    source('transaction-control.ts'),
+    source('client/transaction-control.ts'),
     String.raw`|--|\/\*)/i`,
     ')/i',
     test('flow/own-transaction'),
@@ -87,7 +87,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-silent-connection-kept',
     'S16: a connection that leads nowhere keeps the handler that waits on it, and its key',
-    source('connection-watch.ts'),
+    source('client/connection-watch.ts'),
     'if (silent) await this.#ask(',
     'if (silent && this.#uses.size === 0) await this.#ask(',
     silent,
@@ -95,7 +95,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-slow-connection-closed',
     'a statement that takes long is taken for one that is lost',
-    source('connection-watch.ts'),
+    source('client/connection-watch.ts'),
     "seen[i] === 'idle' &&",
     "seen[i] !== 'gone' &&",
     silent,
@@ -103,7 +103,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-process-of-a-closed-connection-goes-on',
     'the next try of a key waits for what the last one holds locked, over a connection that is closed',
-    source('connection-watch.ts'),
+    source('client/connection-watch.ts'),
     'if (process) void this.#ask(',
     'if (process && this.#uses.size < 0) void this.#ask(',
     silent,
@@ -111,7 +111,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-rollback-behind-a-late-fence',
     'S16: a transaction whose fence had no answer waits for the answer to its rollback',
-    source('transaction.ts'),
+    source('client/transaction.ts'),
     'if (isLate(error)) watch?.close(client, error)',
     '',
     silent,
@@ -119,7 +119,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-aborted-transaction-goes-on',
     'a statement of a run that was aborted goes on, and its app cannot be closed',
-    'src/worker/tx-calls.ts',
+    'src/worker/run/tx-calls.ts',
     'if (this.#open) this.#abandonLater()',
     '',
     silent,
@@ -127,7 +127,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-timeout-of-a-transaction-not-counted',
     'a run whose statement outlasts its timeout runs again and again, and is never counted',
-    'src/worker/transact.ts',
+    'src/worker/run/ctx-tx.ts',
     'if (calls.abandoned) throw calls.abandoned',
     '',
     silent,
@@ -135,7 +135,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-read-only-connection-kept',
     'F46: a connection to what is no longer the primary is used for ever',
-    source('prepared.ts'),
+    source('client/prepared.ts'),
     `? undefined : (error as Error))`,
     `? undefined : (undefined as Error | undefined))`,
     test('heal/postgres-refusals'),
@@ -143,7 +143,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-check-before-take',
     'M29: of a take and a check that travel together the check comes first',
-    source('prepared.ts'),
+    source('client/prepared.ts'),
     'const sent = inOneGo(client, () => [...own, theirs].map((each) => send(client, each, true)))',
     'const early = send(client, theirs, true)\n  const sent = [...own.map((each) => send(client, each, true)), early]',
     test('race/take-then-check'),
@@ -151,7 +151,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-named-without-its-hint',
     'who was told of a hint takes its key, also when somebody else took the hint out',
-    'src/store/sql/take-named.sql',
+    'src/drivers/postgres/store/claims/take-with-receipt.sql',
     "env.popped = 'yes' and",
     "env.popped <> 'never' and",
     test('race/take-then-check'),
@@ -159,7 +159,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-named-behind-a-ring',
     'who was told of more than one hint looks at one of them only, and not at the rest',
-    source('queue/bell.ts'),
+    source('queue/notifier.ts'),
     'waiter.wake && !waiter.rung) waiter.named',
     'waiter) waiter.named',
     bell,
@@ -167,7 +167,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-keys-for-everybody',
     'keys that may be more than ids are told to every role of the database',
-    source('queue/bell.ts'),
+    source('queue/notifier.ts'),
     'key !== undefined && isId.test(key)',
     'key !== undefined',
     bell,
@@ -175,7 +175,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-cursor-never-reset',
     'a push that committed late, behind where pops have been, waits for ever',
-    source('queue/reached.ts'),
+    source('queue/pop/pop-cursor.ts'),
     'if (lane.until > this.#clock.now()) return lane.at',
     'if (lane.until > 0) return lane.at',
     bloat,
@@ -183,7 +183,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-pops-from-the-beginning',
     'each pop steps over every hint that was popped while a transaction is open',
-    source('queue/reached.ts'),
+    source('queue/pop/pop-cursor.ts'),
     'if (lane.until > this.#clock.now()) return lane.at',
     'if (lane.until > this.#clock.now()) return null',
     bloat,
@@ -191,7 +191,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-empty-lane-walked',
     'each pop steps over every hint that went through a lane which is empty now',
-    source('queue/reached.ts'),
+    source('queue/pop/pop-cursor.ts'),
     'if ((counts.get(job) ?? 0) < most)\n',
     'if ((counts.get(job) ?? 0) < 0)\n',
     bloat,
@@ -199,7 +199,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-rotation-loses-the-canary',
     'a canary that is written anew is not: the queue counts as lost',
-    source('queue/rotation.ts'),
+    source('queue/rotate-bloated-table.ts'),
     'for (const { epoch, sequence } of rows)',
     'for (const { epoch, sequence } of rows.slice(1))',
     rotation,
@@ -207,7 +207,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-rotation-mixes-lanes',
     'hints that are put back have another lane',
-    source('queue/rotation.ts'),
+    source('queue/rotate-bloated-table.ts'),
     'select due_at, fresh, job, key from pg_temp',
     'select due_at, false, job, key from pg_temp',
     rotation,
@@ -215,7 +215,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-rotation-waits-for-pushes',
     'who empties the table waits for a push that waits for it',
-    source('queue/rotation.ts'),
+    source('queue/rotate-bloated-table.ts'),
     'lock table regrow.',
     'lock table regrow.canary, regrow.',
     rotation,
@@ -223,7 +223,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-rotation-gives-up',
     'a table that somebody held once is not emptied any more',
-    source('queue/rotation.ts'),
+    source('queue/rotate-bloated-table.ts'),
     `if (sqlState(error) !== '55P03') this`,
     `if (sqlState(error) !== '00000') this`,
     rotation,
@@ -231,7 +231,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-old-page-fills-new-queue',
     'M42: a page that a sweep from before a loss sends fills the queue that came after it',
-    source('queue/fill.sql'),
+    source('queue/fill/fill.sql'),
     'where env.meant and p.eligible',
     'where p.eligible',
     pages,
@@ -239,7 +239,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-pages-share-no-room',
     'S11: two pages on their way both take the room that is left',
-    source('queue/pushes.ts'),
+    source('queue/push/hint-writer.ts'),
     'this.#away.set(name, away + reserved)',
     'this.#away.set(name, reserved)',
     pages,
@@ -247,7 +247,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-page-takes-places-of-the-query',
     "what the user's query says is taken for a place of the statement",
-    source('queue/fill.ts'),
+    source('queue/fill/fill.ts'),
     '  const filled = after\n',
     '  const filled = (text + after)\n',
     pages,
@@ -255,7 +255,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-room-counted-once',
     'S11: what others pushed is never counted',
-    source('queue/pushes.ts'),
+    source('queue/push/hint-writer.ts'),
     'if (found && found.until >= this.#clock.now()) return found',
     'if (found) return found',
     pushes,
@@ -263,7 +263,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-added-twice',
     'of two callers with the same key both are told that theirs was added',
-    source('queue/pushes.ts'),
+    source('queue/push/hint-writer.ts'),
     'return at === i || outcome',
     'return at <= i || outcome',
     pushes,
@@ -271,7 +271,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-merged-hint-stays-swept',
     'a fresh hint that meets a swept one on the way is not in front',
-    source('queue/pushes.ts'),
+    source('queue/push/hint-writer.ts'),
     'else if (hint.fresh)',
     'else if (hint.fresh && there.hint.fresh)',
     pushes,
@@ -279,7 +279,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-new-keys-in-any-order',
     'M30: keys that nothing is known of are taken in the order in which they come',
-    'src/store/sql/array-text.ts',
+    'src/drivers/postgres/store/list-encoding.ts',
     'areAscending(texts) && texts.every',
     'texts.every',
     race('deadlock'),
@@ -287,7 +287,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-odd-keys-in-one-text',
     'a key that is empty, or holds what divides keys, is told as pushed and is not there',
-    'src/store/sql/array-text.ts',
+    'src/drivers/postgres/store/list-encoding.ts',
     '/^[\\x20-\\x7e]+$/',
     '/^/',
     pushes,
@@ -295,7 +295,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'intents-by-any-index',
     'a plan that was made while nothing waited leads every settle through all intents',
-    'src/store/sql/migrations/008-intents-of-a-job.sql',
+    'src/drivers/postgres/store/migrations/008-intents-of-a-job.sql',
     ' where job is not null',
     '',
     race('plans'),
@@ -303,7 +303,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-plan-by-any-index',
     'a plan that was made while the table was empty leads every pop through all hints',
-    'src/store/sql/migrations/007-hint-order.sql',
+    'src/drivers/postgres/store/migrations/007-hint-order.sql',
     '(octet_length(key), key, job collate "POSIX")',
     '(job, octet_length(key), key)',
     race('queue-plans'),
@@ -311,23 +311,23 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'page-ahead-is-the-next-one',
     'L3: a page that was sent ahead is taken for the next one, whatever came in between',
-    'src/sweep/inside.ts',
+    'src/sweep/server-pages.ts',
     'if (this.#ahead[0]?.after === after) return',
     'if (this.#ahead[0]) return',
-    test('unit/sweep/inside'),
+    test('unit/sweep/server-pages'),
   ),
   mutant(
     'beats-never-look-at-all',
     'M31: a claim whose reply was lost long ago is held for as long as its worker lives',
-    'src/worker/behind.ts',
+    'src/worker/orphan-window.ts',
     'if (this.#lows.length <= 2 * lateBeats) return',
     'if (this.#lows.length > 0) return',
-    test('unit/worker/behind'),
+    test('unit/worker/orphan-window'),
   ),
   mutant(
     'shared-without-a-fence',
     'S4: effects that share a transaction commit whoever has their claims',
-    source('together.ts'),
+    source('client/pipeline/transaction.ts'),
     'await lastStatement(client, last.text, last.values, name, before(units, stopwatch))',
     `await lastStatement(client, 'select 1', [], undefined, before(units, stopwatch))`,
     race('together'),
@@ -335,15 +335,15 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'shared-by-the-types-of-pg',
     'an effect that shares its transaction answers by the type parsers of pg, and alone by those of the user’s pool',
-    source('together.ts'),
-    '{ types: client } : {}',
-    '{} : {}',
+    source('client/pipeline/transaction.ts'),
+    'if (client.getTypeParser) query._result._types = client',
+    '',
     race('together'),
   ),
   mutant(
     'postgres-any-isolation',
     'statements of regrow’s own have the isolation that the user’s database gives them: they fail where they should wait',
-    source('server-process.ts'),
+    source('client/server-process.ts'),
     `readCommitted: rows[0]?.isolation === 'read committed'`,
     'readCommitted: rows.length > 0',
     test('conformance/postgres-store-repeatable-read'),
@@ -351,7 +351,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-statement-pooling-unseen',
     'a pooler that allows no transactions is taken for a store',
-    source('own-statement.ts'),
+    source('client/own-statement.ts'),
     'if (!transacting.has(client)) await assertTransactions(client)',
     '',
     heals,
@@ -359,7 +359,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-idle-transaction-not-counted',
     'a transaction that the server ends for being idle is taken for a store that is away: its run is begun again for good',
-    source('transaction.ts'),
+    source('client/transaction.ts'),
     `['25P03', '25P04'].includes(`,
     `['25P04'].includes(`,
     heals,
@@ -367,7 +367,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'shared-control',
     'a statement may end the transaction that others share with it',
-    source('together.ts'),
+    source('client/pipeline/transaction.ts'),
     'for (const { text } of statements) assertNotControl(text)',
     '',
     race('together'),
@@ -375,7 +375,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'shared-empty-statement',
     'after a statement without a command, runs get the rows of others',
-    source('last-statement.ts'),
+    source('client/pipeline/commit.ts'),
     '        completed++\n      },',
     '      },',
     race('together'),
@@ -383,7 +383,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'shared-intents-stay',
     'the intent of a run that shared a transaction is pending for ever',
-    'src/store/sql/settle-all.sql',
+    'src/drivers/postgres/store/claims/settle-all.sql',
     'case when $6::boolean then key::uuid end',
     'case when $6::boolean and false then key::uuid end',
     race('together'),
@@ -391,7 +391,7 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-url-asked-once',
     'the url function is called once: a password that was replaced needs a restart',
-    source('url-client.ts'),
+    source('client/url-client.ts'),
     'askedUrl(url))',
     '((url as { asked?: Promise<string> }).asked ??= askedUrl(url)))',
     test('flow/postgres-url'),
@@ -399,10 +399,10 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-scarce-connections-kept',
     'a process keeps idle connections that others wait for',
-    source('scarcity.ts'),
+    source('client/scarcity.ts'),
     'giveBack?.(destroy || (this.#scarcity.scarce && idle >= this.#keep))',
     'giveBack?.(destroy)',
-    test('unit/backends/postgres/scarcity'),
+    test('unit/drivers/postgres/client/scarcity'),
   ),
   mutant(
     'postgres-two-looks-per-wait',

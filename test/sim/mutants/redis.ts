@@ -1,7 +1,7 @@
 // Mutants of the queue on Redis: its scripts by agreement with the simulated queue, its connections by tests on a server.
 import { type Mutant, mutant, queueAgreement, test } from './mutant.ts'
 
-const source = (name: string) => `src/backends/redis/${name}`
+const source = (name: string) => `src/drivers/redis/${name}`
 const script = (name: string) => source(`scripts/${name}.lua`)
 const onAServer = test('flow/redis-queue')
 
@@ -18,9 +18,9 @@ export const ofRedis: readonly Mutant[] = [
     name: 'redis-blocked-connection-not-renewed',
     bug: 'M23: a blocked connection that has broken is used for ever',
     changes: [
-      { file: source('line.ts'), find: 'return wire?.usable ?', put: 'return wire ?' },
+      { file: source('connection.ts'), find: 'return wire?.usable ?', put: 'return wire ?' },
       {
-        file: source('line.ts'),
+        file: source('connection.ts'),
         find: 'if ((isMisplaced(error) || !isAnswer(error)) && this.#wire === wire) this.drop()',
         put: '',
       },
@@ -38,7 +38,7 @@ export const ofRedis: readonly Mutant[] = [
   mutant(
     'redis-handed-over-without-room',
     'hints are handed over to a pop that waits for fewer, or for others',
-    source('bells.ts'),
+    source('notifier.ts'),
     'if (waiter.wake && (waiter.jobs.get(job) ?? 0) >= popped.hints.length) {',
     'if (waiter.wake) {',
     onAServer,
@@ -70,10 +70,10 @@ export const ofRedis: readonly Mutant[] = [
   mutant(
     'redis-rounded-mark',
     'S17: a mark that no client can count is rounded to another one',
-    'src/base/mark.ts',
+    'src/job/canary-mark.ts',
     'Number.isSafeInteger(number) && number >= 0 && String(number) === String(given)',
     'number >= 0 && String(given) !== ""',
-    test('unit/backends/redis/parts'),
+    test('unit/drivers/redis/codec'),
   ),
   mutant(
     'redis-moved-hint-stays',

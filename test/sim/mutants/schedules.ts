@@ -111,7 +111,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'handed-over-outside',
     'an input is recorded beside the transaction that records its slot as run',
-    'src/schedule/hand-over.ts',
+    'src/schedule/runtime-schedules.ts',
     'intents.record(row.job, [intent], executor)',
     'intents.record(row.job, [intent])',
     sim,
@@ -128,7 +128,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'ended-schedule-added-back',
     'a schedule that a person ended goes on when it is added again',
-    'src/store/sql/declare-schedules.sql',
+    'src/drivers/postgres/store/schedules/declare.sql',
     "s.declared = excluded.declared and s.end_reason is distinct from 'person'",
     "s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)",
     test('flow/schedules-at-run-time'),
@@ -144,7 +144,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'dropped-work-is-done',
     'what a person dropped from quarantine is told as done by the slot that handed it over',
-    'src/store/sql/drop-quarantined.sql',
+    'src/drivers/postgres/store/quarantine/drop.sql',
     "set reason = 'dropped' from doomed d where t.handed_intent = d.id",
     'set reason = t.reason from doomed d where t.handed_intent = d.id',
     test('flow/schedules-at-run-time'),
@@ -160,7 +160,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'sql-slot-at-or-before-the-last',
     'M15: the statement makes slots at or before last_slot',
-    'src/store/sql/write-slots.sql',
+    'src/drivers/postgres/store/schedules/write-slots.sql',
     '(m.before is null or x.slot > m.before)',
     'true',
     storeAgreement,
@@ -168,7 +168,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'sql-write-without-the-term',
     'the statement writes whatever was read',
-    'src/store/sql/write-slots.sql',
+    'src/drivers/postgres/store/schedules/write-slots.sql',
     'and s.term = g.term and s.ended_at is null for update',
     'and s.ended_at is null for update',
     storeAgreement,
@@ -176,7 +176,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'sql-edit-holds-nothing',
     'the statement of an edit leaves slots that wait as they are',
-    'src/store/sql/declare-schedules.sql',
+    'src/drivers/postgres/store/schedules/declare.sql',
     `update regrow.slots t set state = 'held'`,
     `update regrow.slots t set state = t.state`,
     storeAgreement,
@@ -184,7 +184,7 @@ export const ofSchedules: readonly Mutant[] = [
   mutant(
     'sql-slot-of-another-lane-ran',
     'a settle records no slot as run',
-    'src/store/sql/settle.sql',
+    'src/drivers/postgres/store/claims/settle.sql',
     `update regrow.slots t set state = 'ran', ended_at = regrow.clock()`,
     `update regrow.slots t set state = t.state, ended_at = regrow.clock()`,
     storeAgreement,

@@ -1,13 +1,13 @@
 // Mutants of the statements: agreement with the simulated store and queue finds them, or a race on a server.
 import { type Mutant, mutant, queueAgreement, race, storeAgreement, test } from './mutant.ts'
 
-const sql = (name: string) => `src/store/sql/${name}.sql`
+const sql = (name: string) => `src/drivers/postgres/store/${name}.sql`
 
 export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-adopts-a-forged-epoch',
     'S17: the store goes on from the epoch that it finds in the queue, and soon no client can count it',
-    sql('lose-queue'),
+    sql('canary/declare-lost'),
     'case when m.epoch not between 0 and 9007199254740000 then 1 else m.epoch + 1 end',
     'greatest(m.epoch, coalesce($3::text::int8, 0)) + 1',
     storeAgreement,
@@ -15,7 +15,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-new-query-swept-by-the-old-worker',
     'the first pass of a new declaration is made by a worker of the deploy before',
-    sql('declare-sweeps'),
+    sql('sweeps/declare'),
     'holder = case when k.changed then $3::text else s.holder end',
     'holder = case when k.changed then null else s.holder end',
     storeAgreement,
@@ -23,7 +23,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-freed-key-waits-for-the-clock',
     'L10: a key whose worker died waits an hour more when the clock was set back while it ran',
-    sql('free'),
+    sql('workers/free'),
     'when l.retry_at > env.at then env.at else l.retry_at end',
     'else l.retry_at end',
     test('conformance/pglite-store'),
@@ -31,7 +31,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-turns-counted-as-one',
     'a loss is never healed: of turns that end together only one is counted',
-    sql('end-turns'),
+    sql('sweeps/finish'),
     'jobs_left = h.jobs_left - b.jobs',
     'jobs_left = h.jobs_left - least(b.jobs, 1)',
     storeAgreement,
@@ -39,7 +39,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-take-of-live-keys',
     'a key that somebody holds is taken from them',
-    sql('take'),
+    sql('claims/take'),
     'where l.holder is null and l.state <>',
     'where l.state <>',
     storeAgreement,
@@ -47,7 +47,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-take-before-its-time',
     'a key in back-off is taken',
-    sql('take'),
+    sql('claims/take'),
     "and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds')",
     '',
     storeAgreement,
@@ -55,7 +55,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-page-with-long-keys',
     'a row whose key is too long to be one is eligible',
-    'src/store/sql/source.ts',
+    'src/drivers/postgres/store/source/source.ts',
     'case when octet_length(p.key) <= ',
     'case when octet_length(p.key) < 9999 or 0 > ',
     test('conformance/pglite-store'),
@@ -63,7 +63,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-wait-since-ever',
     'a page subtracts instants from -infinity: before Postgres 17 one such row breaks it, and later it tells an endless wait',
-    'src/store/sql/source.ts',
+    'src/drivers/postgres/store/source/source.ts',
     `nullif(q."run_at", '-infinity')`,
     'q."run_at"',
     test('conformance/pglite-store'),
@@ -71,7 +71,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-take-unsorted',
     'M30: a take locks its rows in no order',
-    sql('take'),
+    sql('claims/take'),
     'order by i.key collate "C", i.job\n  on conflict',
     'on conflict',
     race('deadlock'),
@@ -79,7 +79,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-unsorted',
     'M30: a settle locks its rows in no order',
-    sql('settle'),
+    sql('claims/settle'),
     'order by key collate "C", job',
     '',
     race('deadlock'),
@@ -87,7 +87,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-now-for-the-clock',
     'M8: a back-off begins when its transaction began',
-    sql('settle'),
+    sql('claims/settle'),
     'retry_at = regrow.clock()',
     'retry_at = now()',
     storeAgreement,
@@ -95,7 +95,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-without-take',
     'M2: any take of the holder settles',
-    sql('settle'),
+    sql('claims/settle'),
     'and l.holder is not distinct from $1::text and l.take = i.take',
     'and l.holder is not distinct from $1::text',
     storeAgreement,
@@ -103,7 +103,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-done-without-take',
     'M2: any take of the holder settles a success',
-    sql('settle-done'),
+    sql('claims/settle-done'),
     'and l.holder is not distinct from $1::text and l.take = i.take',
     'and l.holder is not distinct from $1::text',
     race('settle'),
@@ -111,7 +111,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-keeps-the-intent',
     'an intent that is done stays',
-    sql('settle-done'),
+    sql('claims/settle-done'),
     'when $5::boolean then key::uuid end from done',
     'when $5::boolean then key::uuid end from done where false',
     race('settle'),
@@ -119,7 +119,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-take-new-numbers-from-the-next',
     'S3: keys that are new get the numbers of their neighbours',
-    sql('take-new'),
+    sql('claims/take-new'),
     '$4::text::int8 - 1 + i.place',
     '$4::text::int8 + i.place',
     race('settle'),
@@ -127,7 +127,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'takes-with-gaps-told-in-short',
     'S3: takes that do not follow each other are told by the first one',
-    'src/store/sql/ledger.ts',
+    'src/drivers/postgres/store/claims/claims.ts',
     '|| !areInARow(claims)) return null',
     ') return null',
     race('settle'),
@@ -135,15 +135,15 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'settle-span-in-any-order',
     'M30: a settle follows the takes, whatever the order of their keys',
-    'src/store/sql/ledger.ts',
-    'takes.length, isAscending(rows)]',
-    'takes.length, rows.length > 0]',
+    'src/drivers/postgres/store/claims/claims.ts',
+    'isAscending(rows),\n  ])',
+    'rows.length > 0,\n  ])',
     race('deadlock'),
   ),
   mutant(
     'settle-span-by-bitmap',
     'M30: a settle that follows the takes comes by the rows as they lie in the table',
-    'src/backends/postgres/prepared.ts',
+    'src/drivers/postgres/client/prepared.ts',
     ", set_config('enable_bitmapscan', 'off', false)",
     '',
     race('plans'),
@@ -151,7 +151,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-span-keeps-the-intent',
     'an intent that is done stays, where takes follow each other closely',
-    sql('settle-span'),
+    sql('claims/settle-span'),
     'when $5::boolean then key::uuid end from done',
     'when $5::boolean then key::uuid end from done where false',
     storeAgreement,
@@ -159,7 +159,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-span-without-takes',
     'M2: a success settles whatever its holder has between its takes',
-    sql('settle-span'),
+    sql('claims/settle-span'),
     'or (l.take in (select unnest($2::text::int8[]))) is true)\n  returning',
     'or true)\n  returning',
     storeAgreement,
@@ -167,7 +167,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-span-of-anybody',
     'M2: a success settles the takes of others',
-    sql('settle-span'),
+    sql('claims/settle-span'),
     '>= 0\n    and l.holder = $1::text and l.take',
     '>= 0\n    and l.holder is not null and $1::text is not null and l.take',
     storeAgreement,
@@ -175,7 +175,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-settle-span-unsorted',
     'M30: a settle of takes that follow each other locks its rows in no order',
-    sql('settle-span'),
+    sql('claims/settle-span'),
     '  order by l.key collate "POSIX", l.job\n',
     '',
     race('deadlock'),
@@ -183,7 +183,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-fence-without-take',
     'M34: any take of the holder holds the fence',
-    sql('fence'),
+    sql('claims/fence'),
     'and l.holder is not distinct from $1::text and l.take = i.take',
     'and l.holder is not distinct from $1::text',
     storeAgreement,
@@ -191,7 +191,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-advance-by-name',
     'M3: a turn is kept by the name of its holder, whichever term it is',
-    sql('advance'),
+    sql('sweeps/advance'),
     'and term = $3::int8',
     'and $3::int8 is not null',
     storeAgreement,
@@ -199,7 +199,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-own-turn-not-won-again',
     'a turn whose answer was lost is nobody’s until it runs out',
-    sql('turn'),
+    sql('sweeps/acquire'),
     'or s.until <= env.at or s.holder = $1::text or',
     'or s.until <= env.at or',
     storeAgreement,
@@ -207,7 +207,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-page-of-eligible-rows',
     'M12, M37: a page is bounded by what may start, not by what was read',
-    'src/store/sql/source.ts',
+    'src/drivers/postgres/store/source/source.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template.
     "order by ${keys.join(', ')} limit $${first + 1}::int",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template.
@@ -217,7 +217,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-page-ignores-run-at',
     'rows are hinted long before their time',
-    'src/store/sql/source.ts',
+    'src/drivers/postgres/store/source/source.ts',
     'and (p.run_at is null or p.run_at <=',
     'and (p.run_at is null or p.run_at is not null or p.run_at <=',
     storeAgreement,
@@ -225,7 +225,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-check-ignores-the-pause',
     'M26: the check sees no pause that has an end',
-    'src/store/sql/source.ts',
+    'src/drivers/postgres/store/source/source.ts',
     'and (until is null or until > (select regrow.clock()))',
     'and until is null',
     storeAgreement,
@@ -233,7 +233,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-mark-of-any-epoch',
     'M11: the mark is raised for an epoch that is over',
-    sql('raise-mark'),
+    sql('canary/raise'),
     'and m.epoch = $2::text::int8',
     'and $2::text::int8 is not null',
     storeAgreement,
@@ -241,7 +241,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-everybody-rebuilds',
     'M27: a loss is declared by everybody who noticed it',
-    sql('lose-queue'),
+    sql('canary/declare-lost'),
     'and m.epoch::float8 = $2::text::float8',
     'and $2::text is not null',
     storeAgreement,
@@ -249,7 +249,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-cursor-survives-a-loss',
     'M42: the first pass after a loss goes on at its cursor',
-    sql('lose-queue'),
+    sql('canary/declare-lost'),
     'ramped_at = won.at, cursor = null,',
     'ramped_at = won.at,',
     storeAgreement,
@@ -257,7 +257,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-free-without-grace',
     'M43: after a time in which nobody could beat, everybody is dead',
-    sql('free'),
+    sql('workers/free'),
     '(env.at >= p.grace_until and p.beat_at >= env.at - env.lease / 2)',
     'p.beat_at is not null',
     storeAgreement,
@@ -265,7 +265,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-crash-not-counted',
     'M13: the claims of the dead are freed and no crash is counted',
-    sql('free'),
+    sql('workers/free'),
     'crashes = l.crashes + case when f.waited then 0 else 1 end',
     'crashes = l.crashes',
     storeAgreement,
@@ -273,7 +273,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-neighbours-blamed',
     'M35: a crash counts as one alone for all that ran beside it',
-    sql('free'),
+    sql('workers/free'),
     'solo_crashes = l.solo_crashes + case when f.solo then 1 else 0 end',
     'solo_crashes = l.solo_crashes + 1',
     storeAgreement,
@@ -281,7 +281,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-no-give-back',
     'M31: the beat gives back nothing',
-    sql('beat'),
+    sql('workers/beat'),
     'and l.take <= $3::int8',
     'and l.take < 0 * $3::int8',
     storeAgreement,
@@ -289,7 +289,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-pause-drops-intents',
     'M39: an intent of a paused job is not stored',
-    sql('record-intents'),
+    sql('intents/record'),
     'from input cross join env order by unique_key',
     'from input cross join env where not exists (select 1 from regrow.pauses p where p.job = $1::text) order by unique_key',
     test('conformance/pglite-store'),
@@ -297,7 +297,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-record-waits-for-names',
     'a statement that records intents waits for the transaction of another caller, with a connection that beats need',
-    sql('record-intents'),
+    sql('intents/record'),
     'case when $3::text is not null then',
     'case when $3::text is null and $1::text is null then',
     test('flow/enqueue-held'),
@@ -305,7 +305,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-delay-not-stored',
     'M40: when an intent is to run is not stored with it',
-    sql('record-intents'),
+    sql('intents/record'),
     'when in_ms > 0 then env.at + make_interval(secs => in_ms / 1000) end',
     'end',
     storeAgreement,
@@ -313,7 +313,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-new-delay-not-stored',
     'M40: when an intent with a new id is to run is not stored with it',
-    sql('record-new-intents'),
+    sql('intents/record-new'),
     'when x.in_ms is not null then env.at + make_interval(secs => x.in_ms::float8 / 1000) end',
     'end',
     storeAgreement,
@@ -321,7 +321,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'new-ids-are-believed',
     'F37: an id that is said to be new and is not fails the call',
-    'src/store/sql/intents.ts',
+    'src/drivers/postgres/store/intents/intents.ts',
     "sqlState(error) === '23505'",
     "sqlState(error) === '00000'",
     storeAgreement,
@@ -329,7 +329,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-enqueue-not-sooner',
     'a fresh hint leaves the one that waits as late as it is',
-    'src/backends/postgres/queue/push.sql',
+    'src/drivers/postgres/queue/push/push.sql',
     `set due_at = least(case when h.fresh then h.due_at else greatest(h.due_at, (select at from env)) end, excluded.due_at),
       fresh`,
     'set fresh',
@@ -346,7 +346,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'sql-old-sweep-fills-new-queue',
     'a sweep that began before a loss fills the queue that came after it',
-    'src/backends/postgres/queue/push.sql',
+    'src/drivers/postgres/queue/push/push.sql',
     'where c.one and c.epoch = $4::text::int8)',
     'where c.one or $4::text::int8 is not null)',
     queueAgreement,
@@ -354,7 +354,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'lease-of-who-frees',
     'S2: a worker is judged by the lease of the one that frees, and not by its own',
-    'src/store/sql/free.sql',
+    'src/drivers/postgres/store/workers/free.sql',
     '    , coalesce(make_interval(secs => w.lease_ms::float8 / 1000), env.lease) as lease -- since 9',
     '    , env.lease as lease -- since 9',
     test('conformance/pglite-store'),
@@ -362,7 +362,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'turn-ahead-holds',
     'L10: a turn that was begun under a clock that was ahead lasts until that time',
-    'src/store/sql/turn.sql',
+    'src/drivers/postgres/store/sweeps/acquire.sql',
     ' or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))',
     ')',
     test('conformance/pglite-store'),
@@ -370,7 +370,7 @@ export const ofTheStatements: readonly Mutant[] = [
   mutant(
     'grace-ahead-holds',
     'L10: a grace that was given under a clock that was ahead keeps dead workers alive until that time',
-    'src/store/sql/beat.sql',
+    'src/drivers/postgres/store/workers/beat.sql',
     'least(p.grace_until, excluded.beat_at + greatest((select lease from env), (select max(lease) from fleet)))',
     'p.grace_until',
     storeAgreement,

@@ -7,7 +7,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'take-number-not-raised',
     'every claim of a process has the same take number',
-    worker('claims'),
+    worker('held-claims'),
     'this.#known.set(++this.#lastTake, nobody)',
     'this.#known.set((this.#lastTake = 1), nobody)',
     sim,
@@ -15,7 +15,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'live-hint-dropped',
     'an enqueue of a key that runs is dropped: what changed meanwhile waits for a sweep',
-    worker('react'),
+    worker('refusals'),
     `if (hint.fresh && job.uniqueUntil === 'start') push.push({ ...hint, delayMs: 1_000 })`,
     '',
     sim,
@@ -23,7 +23,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'conflict-is-a-failure',
     'a transaction that was in another one’s way is not begun again: its conflict is counted',
-    'src/worker/transact.ts',
+    'src/worker/run/ctx-tx.ts',
     'isConflict(error) && tries < conflict.triesMax',
     'isConflict(error) && tries < 0',
     test('heal/profiles'),
@@ -31,23 +31,23 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'statement-of-a-failed-transaction-again',
     'a statement that conflicts is tried again inside its transaction, which has failed: its error hides the conflict',
-    'src/store/guarded.ts',
+    'src/store/resilient-store.ts',
     'const once = args.some(isTransaction)',
     'const once = args.length < 0 && args.some(isTransaction)',
-    test('unit/store/guarded'),
+    test('unit/store/resilient-store'),
   ),
   mutant(
     'hint-for-years',
     'L3: a row that is due in years is hinted for then, and no sweep hints it when it comes due sooner',
-    'src/worker/react.ts',
+    'src/worker/refusals.ts',
     'if (waitMs <= horizonMs(job)) push.push',
     'push.push',
-    test('unit/worker/react'),
+    test('unit/worker/refusals'),
   ),
   mutant(
     'later-dropped',
     'M32: a key refused for its back-off is dropped',
-    worker('react'),
+    worker('refusals'),
     'push.push({ ...hint, fresh: false, delayMs: waitMs })',
     '',
     sim,
@@ -55,7 +55,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'no-look-again',
     'a hint that was popped before its row was committed is forgotten at once',
-    worker('react'),
+    worker('refusals'),
     'if (hint.fresh) lookAgain.push(hint)',
     '',
     sim,
@@ -114,7 +114,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'tx-not-fenced',
     'M2: ctx.tx commits though its claim is gone',
-    worker('transact'),
+    worker('run/ctx-tx'),
     'if (held && held.size < covered.length) throw lost()',
     '',
     sim,
@@ -122,7 +122,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'fence-keeps-the-row',
     'M33: ctx.tx looks at the claim and does not settle it',
-    worker('transact'),
+    worker('run/ctx-tx'),
     `? await ledger.settle(
             claims.holder,
             covered.map((entry) => done(entry, source(entry).finishes)),
@@ -134,7 +134,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'tx-not-waited-for',
     'a run that forgot to await ctx.tx is settled before its transaction, which then has lost its claim',
-    worker('run'),
+    worker('run/run'),
     'const rest = this.txCalls?.rest()',
     'const rest = undefined as Promise<void> | undefined',
     sim,
@@ -142,7 +142,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'tx-twice-at-once',
     'of two calls of ctx.tx at once one commits, and the run is done with half of its work',
-    worker('tx-calls'),
+    worker('run/tx-calls'),
     'this.#settles || (settles && this.#underWay.length > 0) ? twice() : undefined',
     'undefined',
     sim,
@@ -150,7 +150,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'tx-twice-is-swallowed',
     'a handler that catches the refusal of its second ctx.tx has succeeded',
-    worker('tx-calls'),
+    worker('run/tx-calls'),
     'return this.#refused ?? this.#failed',
     'return this.#failed',
     test('flow/context'),
@@ -158,7 +158,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'tx-failure-unseen',
     'a ctx.tx that failed while nobody waited for it is a success',
-    worker('tx-calls'),
+    worker('run/tx-calls'),
     '!call.isSeen || call.outlivesHandler',
     'call.isSeen && call.outlivesHandler',
     test('flow/context'),
@@ -166,7 +166,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'fence-deadline-is-a-failure',
     'a store that does not answer in ctx.tx counts against the key',
-    worker('transact'),
+    worker('run/ctx-tx'),
     `['store_away', 'deadline'].includes(error.code)`,
     `['store_away'].includes(error.code)`,
     sim,
@@ -206,7 +206,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'merged-by-an-open-transaction',
     'L1: an intent starts although an open transaction was merged into it, and does not see what that wrote',
-    'src/store/sql/intents.ts',
+    'src/drivers/postgres/store/intents/intents.ts',
     'if (tx) for (const i of await notHeld(tx, texts, job, intents, answers)) gone.add(i)',
     '',
     test('flow/unique'),
@@ -222,7 +222,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'no-give-back',
     'M31: the beat gives back no claim whose reply was lost',
-    worker('claims'),
+    worker('held-claims'),
     'highest: this.#lastTake }',
     'highest: 0 }',
     sim,
@@ -254,7 +254,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'no-question-of-progress',
     'M18: a run that changed nothing is a success',
-    worker('aftermath'),
+    worker('after-settle'),
     'ports.source(job).finishes ? null : []',
     'null',
     sim,
@@ -264,11 +264,11 @@ export const ofTheWorker: readonly Mutant[] = [
     bug: 'M19: a worker pops hints of a job that it has no handler of',
     changes: [
       {
-        file: worker('intake'),
+        file: worker('pop'),
         find: 'const names = [...this.#handlers.keys()]',
         put: `const names = [...new Set([...this.#handlers.keys(), 'probe.run'])]`,
       },
-      { file: worker('intake'), find: 'if (!handler || ', put: 'if (!handler) return 1\n    if (' },
+      { file: worker('pop'), find: 'if (!handler || ', put: 'if (!handler) return 1\n    if (' },
     ],
     finder: sim,
   },
@@ -291,7 +291,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'no-halves',
     'M36: a batch that threw runs together again, to its last attempt',
-    worker('calls'),
+    worker('run/plan-calls'),
     `  if (failures > 0 && failures + 1 >= job.retry.attemptsMax) return 1
   return Math.min(together ?? batchMax, batchMax)`,
     '  return batchMax',
@@ -311,7 +311,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'src/store/check-apart.ts',
     'if (this.#witness === undefined) throw this.#slow(error)',
     'if (this.#witness === undefined) throw error',
-    test('unit/store/guarded'),
+    test('unit/store/resilient-store'),
   ),
   mutant(
     'key-through-a-number',
@@ -332,7 +332,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'delay-only-in-the-queue',
     'M40: when an intent is to run is not stored with it',
-    'src/enqueue/record.ts',
+    'src/enqueue/intents.ts',
     'inMs,\n    atMs,\n    uniqueKey',
     'inMs: 0,\n    atMs,\n    uniqueKey',
     sim,
@@ -340,7 +340,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'shared-failure-is-success',
     'S4: runs whose shared transaction failed take themselves for settled',
-    worker('effects'),
+    worker('run/shared-transactions'),
     '      this.#breakUp()\n      return given.map(() => null)',
     '      return given.map(() => ({ rows: [] }))',
     race('together'),
@@ -348,26 +348,26 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'shared-in-any-order',
     'M30: effects that share a transaction are written in the order of their coming',
-    worker('effects'),
+    worker('run/shared-transactions'),
     '(a.entry.key < b.entry.key ? -1 : 1)',
     '0',
-    test('unit/worker/effects'),
+    test('unit/worker/run/shared-transactions'),
   ),
   mutant(
     'shared-answers-of-others',
     'a run gets the rows of another one',
-    worker('effects'),
+    worker('run/shared-transactions'),
     'new Map(sorted.map((effect, i)',
     'new Map(effects.map((effect, i)',
-    test('unit/worker/effects'),
+    test('unit/worker/run/shared-transactions'),
   ),
   mutant(
     'shared-though-slow',
     'slow statements run one after the other',
-    worker('effects'),
+    worker('run/shared-transactions'),
     'if (ms > alone.fromMs) this.#breakUp()',
     'if (ms < 0) this.#breakUp()',
-    test('unit/worker/effects'),
+    test('unit/worker/run/shared-transactions'),
   ),
   mutant(
     'hanging-checks-keep-their-places',
@@ -380,7 +380,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'hanging-claims-keep-their-slots',
     'a batch whose check hangs keeps its slots, and no other job starts anything',
-    worker('slot-reservation'),
+    worker('capacity-reservation'),
     'ports.slow.add(job)\n      this.give()',
     'ports.slow.add(job)',
     test('heal/hanging-checks'),
@@ -388,7 +388,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'questions-pile-up',
     'successes that wait to be asked for progress fill the memory',
-    worker('aftermath'),
+    worker('after-settle'),
     'waiting: 20_000 }',
     'waiting: 1e9 }',
     test('unit/worker/ask-progress'),
@@ -412,9 +412,9 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'starts-without-a-connection',
     'while connections are scarce, handlers start that cannot commit',
-    worker('starts'),
+    worker('run/start-calls'),
     'uses.may(name) ? (reserve?.() ?? null) : null',
     'null as Promise<() => void> | null',
-    test('unit/worker/starts'),
+    test('unit/worker/run/start-calls'),
   ),
 ]

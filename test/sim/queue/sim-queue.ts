@@ -1,6 +1,6 @@
 // The queue of the simulator: the rules of the Queue port on one list, in virtual time, with nothing clever and no chance.
 // In: the calls of the port, and what can happen to a queue server. Out: answers at once; who waits is woken by `onPush`.
-import { type Mark, readMark } from '../../../src/base/mark.ts'
+import { type Mark, readMark } from '../../../src/job/canary-mark.ts'
 import { defaultBounds, type Hint, type Pushed, type QueueBounds } from '../../../src/queue/hint.ts'
 import type { HintCount, Popped, PopRequest, PushOptions } from '../../../src/queue/queue.ts'
 

@@ -1,5 +1,5 @@
 // The slow audit of the ledger in the model.
-import type { Audits } from '../../../src/store/audits.ts'
+import type { Audits } from '../../../src/store/ledger-audit.ts'
 import { byBytes } from './order.ts'
 import { type LedgerRow, ledgerId, type Schema } from './schema.ts'
 import { since } from './time.ts'

@@ -1,9 +1,10 @@
 // The store and the application's tables in memory, in the time that it is given: what a simulation runs on instead of
 // Postgres. Written from the .sql files; the agreement test holds the two together.
+
+import { newestSchema } from '../../../src/drivers/postgres/store/statements-by-schema.ts'
 import type { Coverage } from '../../../src/store/coverage.ts'
 import type { Examiner } from '../../../src/store/examiner.ts'
-import type { SqlExecutor } from '../../../src/store/executor.ts'
-import { newestSchema } from '../../../src/store/sql/schema.ts'
+import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, acted, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
 import { simAudits } from './audits.ts'

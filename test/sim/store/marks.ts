@@ -1,5 +1,5 @@
 // The store's copies of the canaries, and the losses that were noticed by them, in the model.
-import type { Loss, Marks } from '../../../src/store/marks.ts'
+import type { Loss, Marks } from '../../../src/store/canary.ts'
 import type { Schema } from './schema.ts'
 import type { Session } from './session.ts'
 import { isAheadOf, plus, plusYears } from './time.ts'

@@ -1,5 +1,5 @@
 // The tables of schema 6 with the defaults of their columns. Times are epoch milliseconds.
-import type { Difference } from '../../../src/base/mark.ts'
+import type { Difference } from '../../../src/job/canary-mark.ts'
 import type { ScheduleSpec, SkipReason } from '../../../src/store/schedules.ts'
 import type { Sample } from '../../../src/store/sweeps.ts'
 import { Engine } from './engine.ts'

@@ -1,12 +1,13 @@
 // The inner face of a job's truth in the model: rows of the application, intents, or slots, joined with ledger and pauses as the
-// statements of src/store/sql/source.ts do it.
+// statements of src/drivers/postgres/store/source/source.ts do it.
+
+import { customSource } from '../../../src/drivers/postgres/store/source/custom-source.ts'
+import { unusableRows } from '../../../src/drivers/postgres/store/source/page-encoding.ts'
 import type { Job } from '../../../src/job/job.ts'
 import { isKeyLength } from '../../../src/job/key.ts'
-import type { SqlDatabase } from '../../../src/store/executor.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, PendingKey, Source } from '../../../src/store/source.ts'
-import { customSource } from '../../../src/store/sql/custom-source.ts'
-import { unusableRows } from '../../../src/store/sql/page.ts'
+import type { SqlDatabase } from '../../../src/store/sql-client.ts'
 import type { AppRow } from './app-tx.ts'
 import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { decide } from '../../../src/operate/why/decide.ts'
 import type { WhyFacts } from '../../../src/operate/why/facts.ts'
-import { type WhyReason, whyReasons } from '../../../src/operate/why/told.ts'
+import { type WhyReason, whyReasons } from '../../../src/operate/why/reason.ts'
 
 const at = new Date('2030-01-01T12:00:00Z')
 const minutes = (count: number) => new Date(at.getTime() + count * 60_000)

@@ -1,8 +1,8 @@
 // Instants that ran under a clock that was ahead do not run again; the others do.
 import { expect, test } from 'vitest'
-import { planPorts } from '../../../src/schedule/keep.ts'
 import { pattern } from '../../../src/schedule/pattern.ts'
 import { keep } from '../../../src/schedule/plan.ts'
+import { planPorts } from '../../../src/schedule/reconcile.ts'
 import { withoutInstants } from '../../../src/schedule/without-instants.ts'
 import { scheduleRow } from './schedule-row.ts'
 

@@ -1,6 +1,12 @@
 // The filter of a plan, taken apart at its outermost ANDs, whatever its literals and identifiers hold.
 import { expect, test } from 'vitest'
-import { bare, columnsIn, conditionsOf, needsThePlan, shown } from '../../../src/store/sql/conditions.ts'
+import {
+  bare,
+  columnsIn,
+  conditionsOf,
+  needsThePlan,
+  shown,
+} from '../../../src/drivers/postgres/store/diagnose/plan-conditions.ts'
 
 test.each([
   ["(t.state = 'pending'::text)", ["t.state = 'pending'::text"]],

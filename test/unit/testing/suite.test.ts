@@ -1,7 +1,7 @@
 // The suites themselves: a skip has a reason and names a real case, names are unique, and a hang is told as such.
 import { expect, test } from 'vitest'
-import { memory } from '../../../src/backends/memory/index.ts'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { memory } from '../../../src/drivers/memory/index.ts'
 import { queueCases, queueSuite, storeCases } from '../../../src/testing/index.ts'
 import { Seeded } from '../../../src/testing/seeded.ts'
 import { bindCases, within } from '../../../src/testing/suite.ts'

@@ -1,14 +1,14 @@
 // Questions about progress behind a pending query that is slow: those that wait are bounded, and a stop does not wait for them.
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { pledge } from '../../../src/base/deferred.ts'
 import { Events } from '../../../src/base/events.ts'
-import { pledge } from '../../../src/base/pledge.ts'
 import type { EventMap } from '../../../src/job/event-map.ts'
 import type { Job } from '../../../src/job/job.ts'
 import type { Source } from '../../../src/store/source.ts'
-import { type AftermathPorts, progressOf } from '../../../src/worker/aftermath.ts'
-import type { Ready } from '../../../src/worker/batch.ts'
-import { Claims } from '../../../src/worker/claims.ts'
+import { type AftermathPorts, progressOf } from '../../../src/worker/after-settle.ts'
+import { Claims } from '../../../src/worker/held-claims.ts'
+import type { Ready } from '../../../src/worker/stages.ts'
 import { seededRandom } from '../../sim/seeded-random.ts'
 
 function scene(check: Source['check'], ledger: object = {}) {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import { readJob } from '../../../src/job/job.ts'
 import type { Claim, Ledger, TakeAnswer } from '../../../src/store/ledger.ts'
-import { Claims } from '../../../src/worker/claims.ts'
+import { Claims } from '../../../src/worker/held-claims.ts'
 import { take } from '../../../src/worker/take.ts'
 
 const { job } = readJob('a', { pending: { text: 'select 1', values: [] } })

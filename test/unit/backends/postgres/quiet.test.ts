@@ -1,7 +1,7 @@
 // A connection that breaks ends nothing but itself, also one that breaks as soon as it is made.
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { quieten } from '../../../../src/backends/postgres/client.ts'
+import { quieten } from '../../../../src/drivers/postgres/client/client.ts'
 
 test('a client of a pool has a listener from the moment on in which the pool has it', () => {
   const pool = new pg.Pool()

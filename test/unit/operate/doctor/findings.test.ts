@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DoctorFinding } from '../../../../src/operate/doctor/finding.ts'
 import { ofReads } from '../../../../src/operate/doctor/job-findings.ts'
+import type { Reads } from '../../../../src/operate/doctor/query-cost.ts'
 import { ofQueue } from '../../../../src/operate/doctor/queue-findings.ts'
-import type { Reads } from '../../../../src/operate/doctor/reads.ts'
 import { ofClock, ofStore } from '../../../../src/operate/doctor/store-findings.ts'
 import type { StoreFacts } from '../../../../src/store/examiner.ts'
 

@@ -1,0 +1,225 @@
+// The ledger in SQL: one statement per verb, a hundred keys each.
+import { messageOf } from '../../../../base/errors.ts'
+import type { SqlQuery } from '../../../../job/pending.ts'
+import type { Claim, Ledger, SettleRow, TakeAnswer } from '../../../../store/ledger.ts'
+import { type Row, type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../../../../store/sql-client.ts'
+import { areOrdered, numberArray, orderedTexts, textArray } from '../list-encoding.ts'
+import type { Statements } from '../statements-by-schema.ts'
+
+/** After a take of keys that were remembered, so many look first. */
+const looks = 20
+
+/** Takes follow each other closely when there are no more than so many numbers to each. */
+const spread = 2
+
+export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
+  let looksLeft = 0
+  /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered; or they cannot be told in short. */
+  const takesNew = async <T>(
+    holder: string,
+    claims: readonly Claim[],
+    send: (query: SqlQuery) => Promise<T>,
+    answer: (sent: T) => { rows: Row[] },
+  ): Promise<T | null> => {
+    const [first] = claims
+    if (!first || looksLeft > 0 || !areInARow(claims)) return null
+    const keys = orderedTexts(claims.map(({ key }) => key))
+    if (keys === null) return null
+    try {
+      const sent = await send({ text: texts().claims.takeNew, values: [holder, first.job, keys, String(first.take)] })
+      return Number(answer(sent).rows[0]?.taken) === claims.length ? sent : null
+    } catch (error) {
+      if (sqlState(error) !== '23505') throw error
+      looksLeft = looks
+      return null
+    }
+  }
+  /** Of one key, whose hint is still in the queue. */
+  const takesNamed = async (
+    send: NonNullable<SqlDatabase['queryThenTheirs']>,
+    holder: string,
+    claims: readonly Claim[],
+    check: SqlQuery,
+    removal: SqlQuery,
+  ): ReturnType<NonNullable<Ledger['takeThenCheck']>> => {
+    const { job, key, take } = claims[0] as Claim
+    const values = [holder, job, key, String(take)]
+    const { own, theirs } = await send([removal, { text: texts().claims.takeWithReceipt, values }], check, job)
+    if (own[0]?.rows[0]?.popped !== true) return 'gone'
+    return Number(own[1]?.rows[0]?.taken) === 1 ? { checked: theirs } : null
+  }
+  const { queryThenTheirs } = db
+  return {
+    ...(queryThenTheirs && {
+      async takeThenCheck(holder, claims, check, removal) {
+        if (removal) return takesNamed(queryThenTheirs, holder, claims, check, removal)
+        const both = await takesNew(
+          holder,
+          claims,
+          (take) => queryThenTheirs([take], check, claims[0]?.job ?? ''),
+          ({ own }) => own[0] as { rows: Row[] },
+        )
+        return both && { checked: both.theirs }
+      },
+    }),
+    async take(holder, claims, { suspects = false } = {}) {
+      const one = ({ text, values }: SqlQuery) => db.query(text, values)
+      if (!suspects && (await takesNew(holder, claims, one, (sent) => sent)))
+        return claims.map(({ job, key }) => ({ job, key, ...nothingRemembered }))
+      if (looksLeft > 0) looksLeft--
+      const { rows } = await db.query(texts().claims.take, [holder, suspects, ...arraysOf(claims)])
+      const plain = takesOf(rows[0]?.plain)
+      const others = JSON.parse((rows[0]?.others as string | null) ?? '[]') as Remembered[]
+      const byTake = new Map(others.map((each) => [each[0], each]))
+      return claims.map(({ job, key, take }): TakeAnswer => {
+        if (plain.has(take)) return { job, key, ...nothingRemembered }
+        const [, verdict, waitMs, failures, crashes, version, together] = byTake.get(take) as Remembered
+        return { job, key, verdict, waitMs, failures, crashes, version, together }
+      })
+    },
+    async alone(holder, { job, key, take }) {
+      try {
+        return (await db.query(texts().claims.startSolo, [job, key, holder, take])).rows.length === 1
+      } catch (error) {
+        // Two asked at the same moment, and the other one has it.
+        if (sqlState(error) === '23505') return false
+        throw error
+      }
+    },
+    async release(holder, claims) {
+      await db.query(texts().claims.release, [holder, JSON.stringify(claims)])
+    },
+    async settle(holder, rows, tx) {
+      // The common cases, and short: of a success there is nothing to write but that it is over.
+      if (areSuccesses(rows))
+        return tx?.last ? settleLast(texts(), holder, rows, tx.last) : settleDone(tx ?? db, texts(), holder, rows)
+      const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
+      const answer = await (tx ?? db).query(texts().claims.settle, [holder, JSON.stringify(input)])
+      return new Set(answer.rows.map((row) => Number(row.take)))
+    },
+    ...(db.together && {
+      settleWith: (holder, rows, effects) =>
+        db.together?.(effects, settleAll(texts(), holder, rows)) as Promise<Together>,
+    }),
+    async fence(holder, claims, tx) {
+      const { rows } = await tx.query(texts().claims.fence, [holder, JSON.stringify(claims)])
+      return new Set(rows.map((row) => Number(row.take)))
+    },
+    async clear(job, rows) {
+      const answer = await db.query(texts().ledger.clearOutdated, [
+        JSON.stringify(rows.map((row) => ({ job, ...row }))),
+      ])
+      return answer.rows.map((row) => row.key as string)
+    },
+    async remember(rows) {
+      const input = rows.map(({ retryMs, ...row }) => ({ ...row, retry_ms: retryMs }))
+      const answer = await db.query(texts().ledger.recordUnclaimed, [JSON.stringify(input)])
+      return answer.rows.map((row) => row.key as string)
+    },
+    async standing(job, keys) {
+      const { rows } = await db.query(texts().ledger.lookup, [job, JSON.stringify(keys)])
+      return rows.map((row) => ({
+        key: row.key as string,
+        live: row.live as boolean,
+        quarantined: row.quarantined as boolean,
+        waitMs: Number(row.wait_ms),
+        version: row.version as string | null,
+      }))
+    },
+  }
+}
+
+async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly SettleRow[]) {
+  if (rows.length === 0) return new Set<number>()
+  const takes = rows.map(({ take }) => take)
+  const [low, high] = [takes.reduce((a, b) => Math.min(a, b)), takes.reduce((a, b) => Math.max(a, b))]
+  const isIntents = rows[0]?.finish === 'intent'
+  if (high - low > spread * takes.length)
+    return takesOf((await db.query(texts.claims.settleDone, [holder, ...arraysOf(rows), isIntents])).rows[0]?.takes)
+  // Each take is there once (S3), so that many between the two are all there are.
+  const list = high - low + 1 === takes.length ? null : numberArray(takes)
+  const answer = await db.query(texts.claims.settleSpan, [
+    holder,
+    list,
+    low,
+    high,
+    isIntents,
+    takes.length,
+    isAscending(rows),
+  ])
+  const held = answer.rows[0]?.takes
+  return held === null ? new Set(takes) : takesOf(held)
+}
+
+/** Of one job, and each take the next one after that before it: as a worker numbers what it popped, in the order of keys. */
+const areInARow = (claims: readonly Claim[]): boolean =>
+  claims.every(({ job, take }, i) => job === claims[0]?.job && take === (claims[0]?.take ?? 0) + i)
+
+/** Keys in the order of their takes: who walks along these comes by the keys in order (M30). */
+function isAscending(rows: readonly SettleRow[]): boolean {
+  const byTake = rows.every(({ take }, i) => i === 0 || (rows[i - 1] as SettleRow).take < take)
+    ? rows
+    : rows.toSorted((a, b) => a.take - b.take)
+  return areOrdered(byTake.map(({ key }) => key))
+}
+
+/** Of which nothing is to be written, and that leave the same behind: nothing of regrow's, or their intents. */
+function areSuccesses(rows: readonly SettleRow[]): boolean {
+  const finish = rows[0]?.finish ?? null
+  return finish !== 'slot' && rows.every((row) => row.state === 'done' && (row.finish ?? null) === finish)
+}
+
+/** All of them or none: the statement itself fails when one is not held, so its transaction cannot commit (S4). */
+async function settleLast(texts: Statements, holder: string, rows: readonly SettleRow[], last: SqlExecutor['query']) {
+  const [first] = rows
+  try {
+    if (first && rows.length === 1 && !first.finish)
+      await last(texts.claims.settleOne, [holder, first.job, first.key, first.take])
+    else {
+      const { text, values } = settleAll(texts, holder, rows)
+      await last(text, values)
+    }
+    return new Set(rows.map(({ take }) => take))
+  } catch (error) {
+    if (isLeaseLost(error)) return new Set<number>()
+    throw error
+  }
+}
+
+const settleAll = (texts: Statements, holder: string, rows: readonly SettleRow[]): SqlQuery => ({
+  text: texts.claims.settleAll,
+  values: [holder, ...arraysOf(rows), rows.length, rows[0]?.finish === 'intent'],
+})
+
+const isLeaseLost = (error: unknown) => /lease lost: \d/.test(messageOf(error))
+
+/** Jobs, keys and takes; a job that all have in common is named once. */
+const arraysOf = (rows: readonly Claim[]) => {
+  const common = rows[0]?.job
+  const jobs = common !== undefined && rows.every(({ job }) => job === common) ? [common] : rows.map(({ job }) => job)
+  return [textArray(jobs), textArray(rows.map(({ key }) => key)), numberArray(rows.map(({ take }) => take))]
+}
+
+/** A key of which the ledger remembered something, or that it refused. */
+type Remembered = [
+  take: number,
+  verdict: TakeAnswer['verdict'],
+  waitMs: number,
+  failures: number,
+  crashes: number,
+  version: string | null,
+  together: number | null,
+]
+
+const nothingRemembered = {
+  verdict: 'taken',
+  waitMs: 0,
+  failures: 0,
+  crashes: 0,
+  version: null,
+  together: null,
+} as const
+
+/** Take numbers as one text: cheaper than a row for each. */
+const takesOf = (list: unknown): Set<number> =>
+  new Set(typeof list === 'string' && list !== '' ? list.split(',').map(Number) : [])

@@ -1,0 +1,108 @@
+// The wrapper around every store: deadlines, another try after a deadlock, and a bad key bisected out of its batch.
+// Stages and statements know nothing of these.
+import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
+import type { Random } from '../base/random.ts'
+import { type RetryChoice, retry } from '../base/retry.ts'
+import { checkApart } from './check-apart.ts'
+import type { CheckQuery, Source } from './source.ts'
+import { isConflict, sqlState } from './sql-client.ts'
+import type { Store } from './store.ts'
+
+/** Longer than any statement of ours may take, shorter than anybody's patience. */
+const deadlineMs = 25_000
+/** A page and a check hold the user's query: they have a time limit in the server, too. */
+const triesAfterDeadlock = 3
+const afterDeadlock: RetryChoice = {
+  delayMs: 10,
+  again: (error, tries) => isConflict(error) && tries < triesAfterDeadlock,
+}
+/** A minute, or two when each try waits for a table. */
+const triesToMigrate = 20
+
+export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
+  const ended = <T>(what: string, work: () => Promise<T>): Promise<T> => withDeadline(clock, deadlineMs, what, work())
+  const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    retry(clock, random, afterDeadlock, () => ended(what, work))
+  // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
+  // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
+  // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
+  const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
+    retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
+  const port = <T extends object>(name: string, methods: T): T =>
+    new Proxy(methods, {
+      get: (target, property) => {
+        const method = Reflect.get(target, property)
+        if (typeof method !== 'function') return method
+        return (...args: unknown[]) => {
+          // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
+          const once = args.some(isTransaction)
+          return (once ? ended : call)(`${name}.${String(property)}`, () => method.apply(target, args))
+        }
+      },
+    })
+  return {
+    ...store,
+    ledger: port('ledger', store.ledger),
+    workers: port('workers', store.workers),
+    sweeps: port('sweeps', store.sweeps),
+    marks: port('marks', store.marks),
+    audits: port('audits', store.audits),
+    intents: port('intents', store.intents),
+    inspector: port('inspector', store.inspector),
+    examiner: port('examiner', store.examiner),
+    explainer: port('explainer', store.explainer),
+    census: port('census', store.census),
+    pauses: port('pauses', store.pauses),
+    forgetting: port('forgetting', store.forgetting),
+    coverage: port('coverage', store.coverage),
+    schedules: port('schedules', store.schedules),
+    timetable: port('timetable', store.timetable),
+    identity: () => call('store.identity', () => store.identity()),
+    outdated: () => call('store.outdated', () => store.outdated()),
+    prepare: ({ migrate }) =>
+      givingWay(async () => {
+        if (migrate && (await call('store.outdated', () => store.outdated()))) await store.migrate()
+        await call('store.prepare', () => store.prepare({ migrate: false }))
+      }),
+    migrate: () => givingWay(() => store.migrate()),
+    source: (job) => {
+      const [name, source] = [`source of "${job.name}"`, store.source(job)]
+      const guarded = port(name, source)
+      return overriding(guarded, {
+        check: checkApart(name, (keys) => guarded.check(keys), isRefused),
+        checkQuery: atOnce(clock, name, source),
+      })
+    },
+  }
+}
+
+/** The transaction that a call belongs to. Other arguments are data. */
+const isTransaction = (argument: unknown): boolean =>
+  typeof (argument as { query?: unknown } | null | undefined)?.query === 'function'
+
+/** The source, with these in place of its own. */
+const overriding = (
+  source: Source,
+  own: { readonly [Name in 'check' | 'checkQuery']: Source[Name] | undefined },
+): Source => new Proxy(source, { get: (target, property) => Reflect.get(property in own ? own : target, property) })
+
+/** The statement of a check is there at once but for the first time, when the store is asked about the query (S16). */
+function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'] {
+  if (!source.checkQuery) return undefined
+  return (keys) => {
+    const query = source.checkQuery?.(keys) as CheckQuery | Promise<CheckQuery>
+    return query instanceof Promise ? withDeadline(clock, deadlineMs, `${name}.checkQuery`, query) : query
+  }
+}
+
+const isInTheWay = (error: unknown) => isConflict(error) || sqlState(error) === '55P03'
+
+/**
+ * True when the store refuses what a row holds: a value out of range, a constraint, a limit of the server, a trigger that raises.
+ * Another row may pass, and another try of this one would not.
+ */
+export const isRefused = (error: unknown): boolean => /^(22|23|54|P0)/.test(sqlState(error) ?? '')
+
+/** True when the store is away or unwell and the same call may succeed later; a mistake in it would only repeat. */
+export const isPassing = (error: unknown): boolean => !isRefused(error) && !/^(42|XX)/.test(sqlState(error) ?? '')

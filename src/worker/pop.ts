@@ -1,0 +1,203 @@
+// Upper arrow, step pop: takes as many hints from the queue as there are free slots, of each job as many as it may have
+// at a time, and sends them on job by job.
+import type { Clock } from '../base/clock.ts'
+import { groupBy } from '../base/group-by.ts'
+import type { Handler } from '../job/handler.ts'
+import { isOwn } from '../job/job.ts'
+import type { PoppedHint } from '../queue/hint.ts'
+import type { Popped, PopQueue, PopRequest } from '../queue/queue.ts'
+import type { Slots } from './capacity.ts'
+import type { LookAgain } from './recheck.ts'
+
+export interface IntakePorts {
+  readonly clock: Clock
+  readonly queue: PopQueue
+  readonly slots: Slots
+  readonly lookAgain: LookAgain
+  readonly handlers: readonly Handler[]
+  /** False while our lease is not sure: what is popped could not be started. */
+  readonly mayStart: () => boolean
+  /** True where a hint may be told before it is out of the queue: `through` gets what takes it out. */
+  readonly named: (handler: Handler) => boolean
+  /** Batches of that job between pop and start. */
+  readonly claiming: (job: string) => number
+  /** True for a job whose last batch was long on its way: it has one at a time. */
+  readonly slow: (job: string) => boolean
+  /** Takes one batch of one job along the arrow; `slots` are its own from now on. Resolves when it has started. */
+  readonly through: (handler: Handler, { hints, removal }: Batch, slots: number) => Promise<void>
+}
+
+/** Hints of one job. */
+export type Batch = Pick<Popped, 'hints' | 'removal'>
+
+/** A pop waits so long at most; the floor under every wake-up. */
+const pollMs = 1_000
+const notSureMs = 50
+/**
+ * Batches of a job on their way to their start. While three of them ask the store, slots that become free gather for the next
+ * pop: keys that end one by one would otherwise be taken and checked one by one. When idle, nobody waits.
+ */
+const claimingMax = 3
+/** Keys per take, and per check: the rest of a large pop goes beside it, and what was checked first runs meanwhile. */
+const claimMax = 2_000
+/** With fewer free slots than this share of all, a pop waits so long for more. */
+const gather = { share: 8, ms: 5 }
+/** A pop that emptied the queue is followed by the next one when what it found has started, or so much later. */
+const startMs = 5
+
+export class Intake {
+  readonly #ports: IntakePorts
+  readonly #handlers: ReadonlyMap<string, Handler>
+  #pops = 0
+
+  constructor(ports: IntakePorts) {
+    this.#ports = ports
+    this.#handlers = new Map(ports.handlers.map((handler) => [handler.job.name, handler]))
+  }
+
+  async tick(signal: AbortSignal): Promise<number> {
+    const { slots, lookAgain, mayStart } = this.#ports
+    if (!mayStart()) return notSureMs
+    await this.#roomOrPoll(signal)
+    await this.#gathered(signal)
+    // Meanwhile a lease may have become unsure, or somebody may want all slots.
+    if (!mayStart()) return notSureMs
+    void this.#dispatch({ hints: lookAgain.due(slots.free, this.#room) })
+    if (!this.#anyRoom() || signal.aborted) return 0
+    const { emptied, ...popped } = await this.#pop(signal)
+    const started = this.#dispatch(popped)
+    if (emptied) await this.#orSoon(started)
+    return 0
+  }
+
+  /** The next look at a queue that is empty would only keep both servers from what was found in it. */
+  #orSoon(started: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = this.#ports.clock.after(startMs, resolve)
+      void started.finally(() => {
+        stopTimer()
+        resolve()
+      })
+    })
+  }
+
+  /** `emptied`: there were hints, and fewer than were asked for of any job. */
+  async #pop(signal: AbortSignal): Promise<Batch & { readonly emptied: boolean }> {
+    const { lookAgain } = this.#ports
+    const names = this.#inTurn()
+    // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
+    // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
+    const jobs = names
+      .map((job) => ({ job, limit: this.#room(job), named: this.#ports.named(this.#handlers.get(job) as Handler) }))
+      .filter(({ limit }) => limit > 0)
+    const full = names.filter((job) => this.#room(job) <= 0)
+    const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
+    const request = { ...this.#sized(jobs), waitMs }
+    const { hints, removal } = await this.#popOr(request, full, signal)
+    const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
+      hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
+    const emptied = hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess)
+    return { hints, emptied, ...(removal && { removal }) }
+  }
+
+  /**
+   * As many hints as there are free slots: each may be a call. Where all handlers of the user take batches, one batch of the smallest
+   * size is a call per job at most; regrow's own jobs, which have hardly ever one, get what slots these leave.
+   */
+  #sized(jobs: PopRequest['jobs']): Pick<PopRequest, 'jobs' | 'limit'> {
+    const { free } = this.#ports.slots
+    const isMany = ({ job }: { readonly job: string }) => this.#handlers.get(job)?.many === true
+    const batches = jobs.filter(isMany)
+    const others = jobs.length - batches.length
+    const left = Math.floor((free - batches.length) / Math.max(1, others))
+    if (batches.length === 0 || left < Math.min(1, others) || jobs.some((each) => !isMany(each) && !isOwn(each.job)))
+      return { jobs, limit: free }
+    const smallest = Math.min(...batches.map(({ job }) => this.#handlers.get(job)?.batchMax ?? 1))
+    return {
+      jobs: jobs.map((each) => (isMany(each) ? each : { ...each, limit: Math.min(each.limit, left) })),
+      limit: Math.max(free, smallest),
+    }
+  }
+
+  /** Ends early when one of the jobs that are at their limit no longer is. */
+  async #popOr(request: PopRequest, full: readonly string[], signal: AbortSignal): Promise<Popped> {
+    const { queue, slots } = this.#ports
+    if (full.length === 0) return queue.pop(request, signal)
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    // A job that gets below its limit does not wait for the hints of another.
+    void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
+    try {
+      return await queue.pop(request, either)
+    } finally {
+      over.abort(null)
+    }
+  }
+
+  /** Keys of that job that may be popped now: a call has one of them, or up to a batch. */
+  readonly #room = (name: string): number => {
+    const { slots, claiming, slow } = this.#ports
+    const handler = this.#handlers.get(name)
+    if (!handler || claiming(name) >= (slow(name) ? 1 : claimingMax)) return 0
+    return slots.room(name) * (handler.many ? handler.batchMax : 1)
+  }
+
+  readonly #anyRoom = (): boolean => [...this.#handlers.keys()].some((name) => this.#room(name) > 0)
+
+  /** Not longer than a poll: a round that waits for slow handlers is not a stalled one. */
+  async #roomOrPoll(signal: AbortSignal): Promise<void> {
+    if (this.#anyRoom()) return
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    const { slots, clock } = this.#ports
+    await Promise.race([slots.freed(either, this.#anyRoom), clock.sleep(pollMs, either)])
+    over.abort(null)
+  }
+
+  /**
+   * A busy worker waits a moment for more slots: calls that end one by one would be followed by pops, takes and checks of
+   * one key each. One that has slots to spare waits for nothing.
+   */
+  async #gathered(signal: AbortSignal): Promise<void> {
+    const { slots, clock } = this.#ports
+    const enough = () => slots.free >= slots.size / gather.share
+    if (enough() || signal.aborted) return
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    await Promise.race([slots.freed(either, enough), clock.sleep(gather.ms, either)])
+    over.abort(null)
+  }
+
+  /** Another job is named first each time: queues may serve them in this order, and one without end would starve the rest. */
+  #inTurn(): string[] {
+    const names = [...this.#handlers.keys()]
+    const first = this.#pops++ % names.length
+    return [...names.slice(first), ...names.slice(0, first)]
+  }
+
+  /** A handler of many keys gets a full batch where the queue has one; it is one call still. */
+  async fill(handler: Handler, popped: readonly PoppedHint[]): Promise<readonly PoppedHint[]> {
+    const limit = handler.batchMax - popped.length
+    if (limit <= 0) return popped
+    const { hints } = await this.#ports.queue.pop({ jobs: [{ job: handler.job.name, limit }], limit, waitMs: 0 })
+    return [...popped, ...hints]
+  }
+
+  /** Resolves when all of them have started. */
+  async #dispatch({ hints, ...rest }: Batch): Promise<void> {
+    const starting: Promise<void>[] = []
+    for (const [name, batch] of groupBy(hints, ({ job }) => job)) {
+      const handler = this.#handlers.get(name)
+      if (!handler) continue
+      // A batch is one call and has one slot; what was popped for all free slots may be several of them.
+      const size = handler.many ? handler.batchMax : claimMax
+      for (let at = 0; at < batch.length; at += size) {
+        const part = batch.slice(at, at + size)
+        const calls = handler.many ? 1 : part.length
+        this.#ports.slots.take(calls, name)
+        starting.push(this.#ports.through(handler, { hints: part, ...rest }, calls))
+      }
+    }
+    await Promise.all(starting)
+  }
+}
