@@ -11,7 +11,7 @@ const inside = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../dis
 const fastApp = `
 import { systemClock } from 'regrow'
 import { postgres } from 'regrow/postgres'
-import { compose } from ${inside('regrow.js')}
+import { compose } from ${inside('app/regrow.js')}
 import { systemRandom as random } from ${inside('base/random.js')}
 
 const pace = 20

@@ -426,7 +426,8 @@ describe('a transaction of the user’s own', () => {
     const mails = app.job('mail.send', { input: z.string(), ...every, run: (to) => void ran.push(to) })
     const worker = app.work()
     await worker.ready
-    await ear.until(() => ear.of('sweep.passed').length === 2)
+    await firstSweepsOver()
+    const passes = ear.of('sweep.passed').length
     await client.query('begin')
     await client.query(`insert into things (id) values ('a')`)
     await rows.enqueue('a', { tx: client })
@@ -436,10 +437,17 @@ describe('a transaction of the user’s own', () => {
     await client.query('commit')
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)
     expect(ran.sort()).toEqual(['a', 'ada'])
-    expect(ear.of('sweep.passed').map(({ pushed }) => pushed)).not.toContain(1)
+    expect(ear.of('sweep.passed').length).toBe(passes)
     await worker.stop()
     await app.close()
   })
+
+  /** A new worker sweeps when it starts, and again when it first sees the queue. Later passes are an hour away. */
+  async function firstSweepsOver(): Promise<void> {
+    const over = `select (select sequence > 0 from regrow.marks)
+        and not exists (select from regrow.sweeps where holder is not null or next_at < now() + interval '30 min') as over`
+    while (!(await client.query(over)).rows[0].over) await client.query('select pg_sleep(0.02)')
+  }
 })
 
 test('hints carry identity only: nothing of an input reaches the queue', async () => {

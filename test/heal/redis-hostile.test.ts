@@ -1,9 +1,14 @@
 // What somebody else writes into our keys of Redis: marks that no client can count, and values of another type. Whatever is there,
 // the next sweep works, and one job's broken key costs that job alone.
 import { describe, expect, test } from 'vitest'
+import type { RedisServer } from '../../scripts/services/index.mjs'
 import { onRedis, type Scene } from './redis-scene.ts'
 
 const key = (name: string) => `{regrow}:${name}`
+/** In one step: a worker could write the key between the two commands. */
+const replaceKey = (server: Pick<RedisServer, 'command'>, name: string, command: 'SET' | 'SADD' | 'RPUSH') =>
+  server.command('EVAL', `redis.call('DEL', KEYS[1]) redis.call('${command}', KEYS[1], 'hostile')`, '1', name)
+
 const storedEpoch = async (scene: Scene) =>
   Number((await scene.query<{ epoch: string }>(`select epoch from regrow.marks`))[0]?.epoch)
 
@@ -58,10 +63,7 @@ describe.concurrent('a hostile value in Redis', () => {
       for (const name of broken) {
         await scene.holding(24)
         const there = key(`${name}:thing.ship`)
-        await server.command('DEL', there)
-        await (name.endsWith('set') || name === 'wake'
-          ? server.command('SET', there, 'hostile')
-          : server.command('SADD', there, 'hostile'))
+        await replaceKey(server, there, name.endsWith('set') || name === 'wake' ? 'SET' : 'SADD')
         scene.letGo()
         await scene.allDone()
         expect(await scene.query(`select count(*)::int as claims from regrow.ledger`)).toEqual([{ claims: 0 }])
@@ -81,8 +83,7 @@ describe.concurrent('a hostile value in Redis', () => {
       for (const name of ['mark', 'owner', 'jobs']) {
         await scene.holding(24)
         const there = key(name)
-        await server.command('DEL', there)
-        await server.command('RPUSH', there, 'hostile')
+        await replaceKey(server, there, 'RPUSH')
         scene.letGo()
         await scene.allDone()
         await scene.enqueue(4)

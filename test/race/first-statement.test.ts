@@ -82,8 +82,8 @@ test.each([
 })
 
 test('a first statement that fails tells its own error and where it came from, and the connection goes on', async () => {
-  const wrong = within((own) => own.query('select 1 / $1::int', [0]))
-  await expect(wrong).rejects.toMatchObject({ code: '22012', stack: expect.stringContaining('first-statement') })
+  const wrong = within(async (own) => await own.query('select 1 / $1::int', [0]))
+  await expect(wrong).rejects.toMatchObject({ code: '22012', stack: expect.stringContaining('first-statement.test') })
   const caught = within(async (own) => {
     await own.query('select 1 / $1::int', [0]).catch(() => {})
     await own.query('insert into effects values ($1)', [6])

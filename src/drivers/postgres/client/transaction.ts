@@ -128,11 +128,12 @@ function lend(client: PgClient, limit: Limit | undefined, begin: string): Loan {
   }
   const sendAndNote: Query = (...args) => {
     const answer = send(...args)
-    if (isAwaited(args))
-      (answer as Promise<unknown>).catch((error: unknown) => {
-        if (sqlState(error) !== '25P02') failed = error
-      })
-    return answer
+    if (!isAwaited(args)) return answer
+    // One chain of promises: a second reaction would cut the caller off the error's stack.
+    return (answer as Promise<unknown>).catch((error: unknown) => {
+      if (sqlState(error) !== '25P02') failed = error
+      throw error
+    })
   }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())

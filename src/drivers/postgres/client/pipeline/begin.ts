@@ -32,14 +32,11 @@ export function firstStatement(
   const text = config ? config.text : args[0]
   const Query = (client.constructor as { Query?: QueryClass }).Query
   if (config === null || !Query || !commitsWithLast(client)) return undefined
-  return new Promise((resolve, reject) => {
-    // A text and its values are given as they are: pg would copy a description of them.
-    const query = new Query(config ?? (args[0] as string), config ? undefined : args[1], (error, result) => {
-      if (!error) return resolve(result)
-      // One that leads back to who sent it, as pg does it.
-      if (error instanceof Error) Error.captureStackTrace(error)
-      reject(error)
-    })
+  const answer = new Promise((resolve, reject) => {
+    // Passes the text and its values as they are: pg would copy a config object.
+    const query = new Query(config ?? (args[0] as string), config ? undefined : args[1], (error, result) =>
+      error ? reject(error) : resolve(result),
+    )
     const { name, submit, handleCommandComplete: complete } = query
     query.submit = (connection) => {
       // Two texts by one name: pg refuses the second before it sends anything.
@@ -64,6 +61,11 @@ export function firstStatement(
       query.name = name
     }
     client.query(query as never)
+  })
+  // As pg does: captured in a reaction of the promise, the stack includes the caller that awaits it.
+  return answer.catch((error) => {
+    if (error instanceof Error) Error.captureStackTrace(error)
+    throw error
   })
 }
 
