@@ -54,6 +54,7 @@ export { type Told, type WhyCommand, type WhyReason, whyReasons } from './operat
 export type { Why } from './operate/why/why.ts'
 export type * from './queue/hint.ts'
 export type * from './queue/queue.ts'
+export { wrapQueue } from './queue/wrap-queue.ts'
 export type { ErrorGroup } from './store/census.ts'
 export type { StateValues, TrialRow } from './store/coverage.ts'
 export type { ClaimFacts, KeyFacts, LedgerFacts } from './store/explainer.ts'

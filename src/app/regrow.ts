@@ -30,7 +30,7 @@ import { schedulesOf } from '../operate/schedules.ts'
 import { status } from '../operate/status.ts'
 import { why } from '../operate/why/why.ts'
 import { Canary } from '../queue/canary.ts'
-import { FallbackQueue } from '../queue/fallback.ts'
+import { Fallback } from '../queue/fallback.ts'
 import { fillDoor, lateDoor, pushDoor } from '../queue/push.ts'
 import type { Queue, QueueRepair } from '../queue/queue.ts'
 import { auditLoop } from '../schedule/audit.ts'
@@ -38,8 +38,9 @@ import { declareSchedules, keepSchedules, scheduleMistakes } from '../schedule/d
 import { instantsOf, patternMistake } from '../schedule/reconcile.ts'
 import { handOver, handOverLane } from '../schedule/runtime-schedules.ts'
 import { beginning } from '../schedule/start-slots.ts'
+import { claimKeys } from '../store/claim.ts'
 import { isAway, isOutage, isRefused } from '../store/opening.ts'
-import { guardedStore } from '../store/resilient-store.ts'
+import { guardedStore, originalSource } from '../store/resilient-store.ts'
 import type { Source } from '../store/source.ts'
 import { guards } from '../store/unclaimed-ledger.ts'
 import { sweepLoops } from '../sweep/loops.ts'
@@ -97,7 +98,7 @@ export function compose<Tx = Transaction>(
       (await options.queue?.open({ clock, identity: () => store.identity(), onRepair })) ??
       (await connected()).defaultQueue()
     const canary = new Canary()
-    const queue = new FallbackQueue(canary.watch(real), clock, {
+    const fallback = new Fallback(canary.watch(real), clock, {
       down: (error) => events.emit('queue.down', { queue: real.name, error }),
       up: async (downMs, thrownAway) => {
         events.emit('queue.up', { queue: real.name, downMs, thrownAway })
@@ -111,10 +112,18 @@ export function compose<Tx = Transaction>(
       sources.set(job, made)
       return made
     }
+    const { queue } = fallback
     const push = pushDoor(queue, events, clock)
+    const ledger = guards[guard](store)
     return {
-      store: { ...store, ledger: guards[guard](store), transaction: hintingAfterCommit(store.transaction, push) },
+      store: {
+        ...store,
+        ledger,
+        claim: claimKeys(ledger, originalSource),
+        transaction: hintingAfterCommit(store.transaction, push),
+      },
       queue,
+      fallback,
       canary,
       source,
       push,
@@ -259,7 +268,7 @@ export function compose<Tx = Transaction>(
       serving.add(serves)
       const start = async (leaving: AbortSignal) => {
         const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving }
-        const { store, queue, canary, source, push, fill } = await retry(clock, random, opening, opened)
+        const { store, queue, fallback, canary, source, push, fill } = await retry(clock, random, opening, opened)
         // Nobody would stop what begins after this.
         leaving.throwIfAborted()
         const { promise: registered, resolve, reject } = pledge()
@@ -307,7 +316,7 @@ export function compose<Tx = Transaction>(
         const declare = () => declareSchedules(recurring, jobs)
         const audits = auditLoop({ ...recurring, mayBegin, declare })
         const watchdog: Watchdog = new Watchdog(
-          [...worker.loops(), ...lower, audits, queue.probing()],
+          [...worker.loops(), ...lower, audits, fallback.probing()],
           {
             clock,
             random,
@@ -319,7 +328,7 @@ export function compose<Tx = Transaction>(
           (loop) => events.emit('loop.stalled', { loop }),
         )
         canary.onSuspicion = () => watchdog.wake('canary')
-        queue.onDown = () => watchdog.wake('queue', 'own sweep')
+        fallback.onDown = () => watchdog.wake('queue', 'own sweep')
         watchdog.start()
         return { worker, watchdog, registered }
       }

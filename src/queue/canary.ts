@@ -2,7 +2,9 @@
 // knew before that pop began; a difference is a suspicion, which the lower arrow confirms or forgets. So is a sweep's push
 // that the queue did not take because it is another one.
 import { difference, type Mark } from '../job/canary-mark.ts'
+import type { Pushed } from './hint.ts'
 import type { Queue } from './queue.ts'
+import { wrapQueue } from './wrap-queue.ts'
 
 /** What a process knows of the canary. */
 export class Canary {
@@ -31,32 +33,20 @@ export class Canary {
     return seen
   }
 
-  /** The queue, with its pops and pushes compared. */
+  /** The queue, with the mark that its pops and pushes bring compared. */
   watch(queue: Queue): Queue {
-    return {
-      name: queue.name,
-      shared: queue.shared,
-      rollsBack: queue.rollsBack,
-      push: async (hints, options) => {
-        const pushed = await queue.push(hints, options)
-        if (pushed.lost) this.#suspect()
-        return pushed
-      },
-      pushFrom:
-        queue.pushFrom &&
-        (async (request) => {
-          const filled = await (queue.pushFrom as NonNullable<Queue['pushFrom']>)(request)
-          if (filled.pushed.lost) this.#suspect()
-          return filled
-        }),
-      writeMark: (mark) => queue.writeMark(mark),
-      moveMark: (known) => queue.moveMark(known),
-      count: (jobs) => queue.count(jobs),
-      peek: queue.peek && ((job, keys) => (queue.peek as NonNullable<Queue['peek']>)(job, keys)),
-      examine: queue.examine && (() => (queue.examine as NonNullable<Queue['examine']>)()),
-      forget: queue.forget && ((job) => (queue.forget as NonNullable<Queue['forget']>)(job)),
-      wipe: () => queue.wipe(),
-      close: () => queue.close(),
+    const { filler } = queue
+    return wrapQueue(queue, {
+      push: async (hints, options) => this.#checked(await queue.push(hints, options)),
+      ...(filler && {
+        filler: {
+          fill: async (request) => {
+            const filled = await filler.fill(request)
+            this.#checked(filled.pushed)
+            return filled
+          },
+        },
+      }),
       pop: async (request, signal) => {
         const known = this.#known
         const popped = await queue.pop(request, signal)
@@ -66,7 +56,12 @@ export class Canary {
         }
         return popped
       },
-    }
+    })
+  }
+
+  #checked(pushed: Pushed): Pushed {
+    if (pushed.lost) this.#suspect()
+    return pushed
   }
 
   /** Once per look: a queue that was lost tells it with every pop. */

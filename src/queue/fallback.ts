@@ -7,7 +7,8 @@ import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import type { Hint, Pushed } from './hint.ts'
 import { MemoryQueue } from './memory.ts'
-import type { Mark, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
+import type { Popped, PopRequest, PushOptions, Queue } from './queue.ts'
+import { wrapQueue } from './wrap-queue.ts'
 
 /** S16: a pop that takes so much longer than it may wait is one of a queue that is down. */
 const popPatienceMs = 5_000
@@ -24,49 +25,73 @@ export interface FallbackEvents {
   readonly up: (downMs: number, thrownAway: number) => Promise<void>
 }
 
-export class FallbackQueue implements Queue {
-  readonly name: string
+/** A queue that may be standing in for the real one. */
+export type GuardedQueue = Queue & { readonly down: boolean }
+
+export class Fallback {
+  /** The real queue, with memory in its place while it is down. */
+  readonly queue: GuardedQueue
   readonly #real: Queue
   readonly #memory: MemoryQueue
   readonly #clock: Clock
   readonly #events: FallbackEvents
   /** Since when the real queue is down. */
   #downAt: number | undefined
-  /** Somebody pops here: hints in this process's memory are of use to nobody else. */
+  /** This process pops: hints in its memory would be useless to any other. */
   #working = false
-  /** How often it came back: a call from before that tells nothing of now. */
+  /** How often the real queue came back: a call from before that says nothing about now. */
   #ups = 0
   #upAt = Number.NEGATIVE_INFINITY
   #probeMs = probe.everyMs
-  /** What was told last of why it is down. */
+  /** The last reported reason for being down. */
   #toldCode: string | undefined
 
-  /** Called when it is found to be down: what has to be done then waits for nothing. */
+  /** Called when the real queue is found to be down: what has to follow does not wait for the next round of a loop. */
   onDown: () => void = () => {}
 
   constructor(real: Queue, clock: Clock, events: FallbackEvents) {
     this.#real = real
-    this.name = real.name
     this.#clock = clock
     this.#memory = new MemoryQueue(clock)
     this.#events = events
+    const isDown = () => this.#down
+    this.queue = wrapQueue(real, {
+      get down() {
+        return isDown()
+      },
+      /** M38: memory that stands in is not the queue of a fleet. */
+      get shared() {
+        return real.shared && !isDown()
+      },
+      /** While the queue is down, the caller pushes the page's keys instead, and finds out what is wrong. */
+      get filler() {
+        return isDown() ? undefined : real.filler
+      },
+      /** Memory that stands in says nothing about the real queue. */
+      get inspection() {
+        return isDown() ? undefined : real.inspection
+      },
+      get forget() {
+        return isDown() ? undefined : real.forget?.bind(real)
+      },
+      push: (hints, options) => this.#push(hints, options),
+      pop: (request, signal) => this.#pop(request, signal),
+      count: (jobs) => (isDown() ? this.#memory : real).count(jobs),
+      writeMark: (mark) => this.#noticing('queue.writeMark', () => real.writeMark(mark)),
+      moveMark: (known) => this.#noticing('queue.moveMark', () => real.moveMark(known)),
+      close: async () => {
+        await this.#memory.close()
+        await real.close()
+      },
+    })
   }
 
-  get down(): boolean {
+  get #down(): boolean {
     return this.#downAt !== undefined
   }
 
-  /** M38: memory that stands in is no queue of the fleet. */
-  get shared(): boolean {
-    return this.#real.shared && !this.down
-  }
-
-  get rollsBack(): boolean {
-    return this.#real.rollsBack !== false
-  }
-
-  async push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
-    if (this.down && this.#working) return this.#memory.push(hints, inMemory(options))
+  async #push(hints: readonly Hint[], options?: PushOptions): Promise<Pushed> {
+    if (this.#down && this.#working) return this.#memory.push(hints, inMemory(options))
     const ups = this.#ups
     try {
       return await withDeadline(this.#clock, pushPatienceMs, 'queue.push', this.#real.push(hints, options))
@@ -80,14 +105,9 @@ export class FallbackQueue implements Queue {
     }
   }
 
-  /** Not while memory stands in. Who cannot push this way pushes the other one, and finds out what is wrong. */
-  get pushFrom(): Queue['pushFrom'] {
-    return this.down ? undefined : this.#real.pushFrom
-  }
-
-  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+  async #pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
     this.#working = true
-    for (let tries = 1; !this.down; tries++) {
+    for (let tries = 1; !this.#down; tries++) {
       const ups = this.#ups
       try {
         const patienceMs = request.waitMs + popPatienceMs
@@ -125,42 +145,6 @@ export class FallbackQueue implements Queue {
     }
   }
 
-  writeMark(mark: Mark): Promise<void> {
-    return this.#noticing('queue.writeMark', () => this.#real.writeMark(mark))
-  }
-
-  moveMark(known: Mark): Promise<Mark | null> {
-    return this.#noticing('queue.moveMark', () => this.#real.moveMark(known))
-  }
-
-  count(jobs: readonly string[]) {
-    return this.down ? this.#memory.count(jobs) : this.#real.count(jobs)
-  }
-
-  /** Not while memory stands in: what it holds says nothing of the queue. */
-  get peek(): Queue['peek'] {
-    return this.down ? undefined : this.#real.peek?.bind(this.#real)
-  }
-
-  /** As `peek`. */
-  get examine(): Queue['examine'] {
-    return this.down ? undefined : this.#real.examine?.bind(this.#real)
-  }
-
-  /** As `peek`. */
-  get forget(): Queue['forget'] {
-    return this.down ? undefined : this.#real.forget?.bind(this.#real)
-  }
-
-  wipe(): Promise<number> {
-    return this.#real.wipe()
-  }
-
-  async close(): Promise<void> {
-    await this.#memory.close()
-    await this.#real.close()
-  }
-
   /** Busy workers do not pop: that the queue is down they notice by its mark. */
   async #noticing<T>(what: string, work: () => Promise<T>): Promise<T> {
     const ups = this.#ups
@@ -187,7 +171,7 @@ export class FallbackQueue implements Queue {
   }
 
   #fail(error: unknown, ups: number): void {
-    if (this.down || ups !== this.#ups) return
+    if (this.#down || ups !== this.#ups) return
     this.#downAt = this.#clock.now()
     const again = this.#downAt - this.#upAt < probe.soonMs
     this.#probeMs = again ? Math.min(this.#probeMs * 2, probe.mostMs) : probe.everyMs

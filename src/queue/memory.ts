@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
 import { difference, type Mark } from '../job/canary-mark.ts'
 import { defaultBounds, type Hint, OtherLane, type PoppedHint, pushed, type QueueBounds } from './hint.ts'
-import type { PeekedHint, Popped, PopRequest, PushOptions, Queue } from './queue.ts'
+import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueInspection } from './queue.ts'
 
 interface Entry {
   readonly key: string
@@ -92,7 +92,12 @@ export class MemoryQueue implements Queue {
     )
   }
 
-  async peek(job: string, keys: readonly string[]) {
+  readonly inspection: QueueInspection = {
+    peek: async (job, keys) => this.#peek(job, keys),
+    facts: async () => ({}),
+  }
+
+  #peek(job: string, keys: readonly string[]) {
     const now = this.#clock.now()
     const byKey = this.#settled(job, now)?.byKey
     return new Map(

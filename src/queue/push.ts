@@ -87,9 +87,9 @@ const hasCode = (error: unknown, code: string) => error instanceof RegrowError &
 export type Fill = (request: FillRequest) => Promise<Filled | undefined>
 
 /** What pages go through that do not leave the server. Beside the door, and as patient: it never throws. */
-export function fillDoor(queue: Pick<Queue, 'pushFrom'>, events: Events<EventMap>): Fill {
+export function fillDoor(queue: Pick<Queue, 'filler'>, events: Events<EventMap>): Fill {
   return async (request) => {
-    const filled = await queue.pushFrom?.(request).catch(() => undefined)
+    const filled = await queue.filler?.fill(request).catch(() => undefined)
     const dropped = filled?.pushed.dropped ?? 0
     if (dropped > 0) events.emit('hint.dropped', { count: dropped, why: 'full', error: null })
     return filled

@@ -1,7 +1,8 @@
 // The view: a disposable set of hints. Push side and pop side are apart; a push-only queue needs only the first.
 import type { Mark } from '../job/canary-mark.ts'
 import type { UnusableKeys } from '../job/key.ts'
-import type { SqlQuery } from '../job/pending.ts'
+import type { Receipt } from '../job/receipt.ts'
+import type { ServerPage } from '../job/server-page.ts'
 import type { Hint, PoppedHint, Pushed } from './hint.ts'
 
 export type { Mark } from '../job/canary-mark.ts'
@@ -42,8 +43,8 @@ export interface PopRequest {
 export interface PopJob {
   readonly job: string
   readonly limit: number
-  /** The popper can take a hint out by itself, right before its take: see `Popped.removal`. Defaults to false. */
-  readonly named?: boolean
+  /** The caller accepts a hint that is still in the queue, with a receipt for it: see `Popped.receipt`. Defaults to false. */
+  readonly receipts?: boolean
 }
 
 export interface PopQueue {
@@ -59,17 +60,22 @@ export interface Popped {
    */
   readonly mark: Mark | null | undefined
   /**
-   * The one hint is still in the queue, and this statement takes it out: `popped` of its row tells whether it was there. It saves a
-   * round trip where queue and ledger share a database. Only for jobs that ask for it (`named`).
+   * The one hint is still in the queue: the claim of its key removes it by this receipt. Only for jobs that accept receipts, and
+   * only from a queue whose receipts the store can redeem.
    */
-  readonly removal?: SqlQuery
+  readonly receipt?: Receipt | undefined
 }
 
-/** A page that a queue reads by itself, since it lives in the same database as the rows. */
+/** Pushes hints for pages of rows that live in the same database server as the queue. */
+export interface PageFiller {
+  /** Pushes swept hints for the eligible rows of a page, which the queue reads itself. */
+  fill(request: FillRequest): Promise<Filled>
+}
+
 export interface FillRequest {
   readonly job: string
-  /** A query of (place, key, version, since, at, renewed, wait_ms, eligible), as a source makes it: see `Source.pageQuery`. */
-  readonly page: SqlQuery
+  /** The page, as the job's source describes it: see `ServerPages`. */
+  readonly page: ServerPage
   /** Rows of that page at most. */
   readonly limit: number
   readonly timeoutMs: number
@@ -111,7 +117,14 @@ export interface PeekedHint {
   readonly fresh: boolean
 }
 
-/** What a queue tells of itself and its server, for `doctor`. What it does not know is left out. */
+/** Looks into the queue without changing it, for people. */
+export interface QueueInspection {
+  /** Hints of these keys, at most 1,000, by key. */
+  peek(job: string, keys: readonly string[]): Promise<ReadonlyMap<string, PeekedHint>>
+  facts(): Promise<QueueFacts>
+}
+
+/** What a queue knows of itself and its server, for `doctor`. Unknown facts are left out. */
 export interface QueueFacts {
   /** The server, by name and version, and the oldest version that this queue works on. */
   readonly server?: { readonly name: string; readonly version: string; readonly least: string }
@@ -144,8 +157,10 @@ export interface Queue extends PushQueue, PopQueue {
    * they were lost, and it need not be changed each second. Defaults to true.
    */
   readonly rollsBack?: boolean | undefined
-  /** Pushes swept hints for a page of the store's rows, read by the queue itself. Missing where it cannot reach them. */
-  readonly pushFrom?: ((request: FillRequest) => Promise<Filled>) | undefined
+  /** Missing where the queue cannot read the store's rows. */
+  readonly filler?: PageFiller | undefined
+  /** Missing where the queue cannot look for single hints. */
+  readonly inspection?: QueueInspection | undefined
   /** Puts a mark there, whatever was there before. */
   writeMark(mark: Mark): Promise<void>
   /**
@@ -155,11 +170,7 @@ export interface Queue extends PushQueue, PopQueue {
   moveMark(known: Mark): Promise<Mark | null>
   /** Hints of these jobs, by job. */
   count(jobs: readonly string[]): Promise<ReadonlyMap<string, HintCount>>
-  /** Hints of these keys, 1,000 at most, by key; takes nothing away. Missing where a queue cannot look for single hints. */
-  readonly peek?: ((job: string, keys: readonly string[]) => Promise<ReadonlyMap<string, PeekedHint>>) | undefined
-  /** What is to be known of its server; it changes nothing. Missing where there is nothing to know. */
-  readonly examine?: (() => Promise<QueueFacts>) | undefined
-  /** Takes all hints of one job out, due or not; returns how many there were. Missing where a queue cannot do that. */
+  /** Removes all hints of one job, due or not; returns how many there were. Missing where a queue cannot do that. */
   readonly forget?: ((job: string) => Promise<number>) | undefined
   /** Throws everything away, the mark included; returns how many hints were lost. */
   wipe(): Promise<number>

@@ -1,6 +1,7 @@
 // The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
-import type { SqlQuery } from '../job/pending.ts'
-import type { Row, SqlExecutor, Statement, Together } from './sql-client.ts'
+import type { Receipt } from '../job/receipt.ts'
+import type { Checked, Source } from './source.ts'
+import type { SqlExecutor, Statement, Together } from './sql-client.ts'
 
 /** One claim: the fence is equality of the holder and of this take number. */
 export interface Claim {
@@ -55,22 +56,46 @@ export interface TakeOptions {
   readonly suspects?: boolean
 }
 
+/** Claims and checks keys in one round trip. */
+export interface OneTripClaims {
+  /**
+   * Takes keys that the ledger does not remember, and checks them in a snapshot that begins after the take has committed (S2). With a
+   * receipt (see `Source.redeems`) it first removes the hint of the one key from the queue, and takes nothing if the hint is gone. Null: nothing was
+   * taken, because the ledger remembers a key, or may; the caller takes and checks in two steps.
+   */
+  claim(
+    holder: string,
+    source: Source,
+    claims: readonly Claim[],
+    receipt?: Receipt,
+  ): Promise<OneTripAnswer | 'gone' | null>
+}
+
+/** All keys were taken. `checked` null: the check failed. */
+export interface OneTripAnswer {
+  readonly checked: Checked | null
+}
+
+/** Settles runs together with their effects. */
+export interface SharedCommits {
+  /**
+   * Successes and their effects in one transaction and one round trip: all of them, or an error and nothing (S4). Effects must be
+   * short: each has a time limit. All rows are of one kind of work, and none is a slot.
+   */
+  settle(holder: string, rows: readonly SettleRow[], effects: readonly Statement[]): Promise<Together>
+}
+
 /** The claims and the failure memory of all keys. */
 export interface Ledger {
-  /** Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. Answers in their order. */
-  take(holder: string, claims: readonly Claim[], options?: TakeOptions): Promise<TakeAnswer[]>
+  /** Missing where the store needs two steps. */
+  readonly oneTrip?: OneTripClaims | undefined
+  /** Missing where the store cannot share a transaction between runs. */
+  readonly shared?: SharedCommits | undefined
   /**
-   * A take of keys of which nothing is remembered and their check right behind it, in one round trip; the check begins when the take has
-   * committed (S2). Null: a key is remembered, or nobody expects otherwise, and nothing was taken. `checked`: null where the check
-   * failed. With `removal`, which takes the hint of the one key out of its queue before that: 'gone' when somebody else has done
-   * so, and nothing was taken. Missing where the store cannot.
+   * Puts holder and take number on keys, each (job, key) at most once per call; refuses what may not start. Answers in their order.
+   * Keys and take numbers both ascend; a store may rely on it (M30).
    */
-  takeThenCheck?(
-    holder: string,
-    claims: readonly Claim[],
-    check: SqlQuery,
-    removal?: SqlQuery,
-  ): Promise<{ readonly checked: { rows: Row[] } | null } | 'gone' | null>
+  take(holder: string, claims: readonly Claim[], options?: TakeOptions): Promise<TakeAnswer[]>
   /** A suspect that was taken begins its run; from now on a crash is its own. False: another process runs one of that job. */
   alone(holder: string, claim: Claim): Promise<boolean>
   /** Gives claims back; nothing is counted. */
@@ -80,11 +105,6 @@ export interface Ledger {
    * the client can, the COMMIT goes with it, unless one of them is not held (S4).
    */
   settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>
-  /**
-   * Successes and their effects in one transaction and one round trip: all of them, or an error and nothing (S4). The effects must be
-   * short: each has a time limit. Missing where the store cannot; rows are all of one kind of work, and none is a slot.
-   */
-  settleWith?(holder: string, rows: readonly SettleRow[], effects: readonly Statement[]): Promise<Together>
   /** Holds claims until `tx` ends, settling nothing; returns the takes that are held. */
   fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>
   /** Forgets back-off and quarantine of keys whose source shows another version; returns the keys cleared. */

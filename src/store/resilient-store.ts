@@ -5,7 +5,7 @@ import { withDeadline } from '../base/deadline.ts'
 import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
-import type { CheckQuery, Source } from './source.ts'
+import type { Source } from './source.ts'
 import { isConflict, sqlState } from './sql-client.ts'
 import type { Store } from './store.ts'
 
@@ -29,18 +29,26 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
   const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
     retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
-  const port = <T extends object>(name: string, methods: T): T =>
-    new Proxy(methods, {
+  /** A port that is a member of another one gets the same treatment. */
+  const port = <T extends object>(name: string, methods: T): T => {
+    const parts = new Map<string | symbol, object>()
+    return new Proxy(methods, {
       get: (target, property) => {
-        const method = Reflect.get(target, property)
-        if (typeof method !== 'function') return method
+        const member: unknown = Reflect.get(target, property)
+        if (typeof member === 'object' && member !== null) {
+          const part = parts.get(property) ?? port(`${name}.${String(property)}`, member)
+          parts.set(property, part)
+          return part
+        }
+        if (typeof member !== 'function') return member
         return (...args: unknown[]) => {
           // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
           const once = args.some(isTransaction)
-          return (once ? ended : call)(`${name}.${String(property)}`, () => method.apply(target, args))
+          return (once ? ended : call)(`${name}.${String(property)}`, () => member.apply(target, args))
         }
       },
     })
+  }
   return {
     ...store,
     ledger: port('ledger', store.ledger),
@@ -69,32 +77,24 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     source: (job) => {
       const [name, source] = [`source of "${job.name}"`, store.source(job)]
       const guarded = port(name, source)
-      return overriding(guarded, {
-        check: checkApart(name, (keys) => guarded.check(keys), isRefused),
-        checkQuery: atOnce(clock, name, source),
+      const check = checkApart(name, (keys) => guarded.check(keys), isRefused)
+      const wrapped = new Proxy(guarded, {
+        get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),
       })
+      originals.set(wrapped, source)
+      return wrapped
     },
   }
 }
 
+const originals = new WeakMap<Source, Source>()
+
+/** The store's own source behind a wrapped one. */
+export const originalSource = (source: Source): Source => originals.get(source) ?? source
+
 /** The transaction that a call belongs to. Other arguments are data. */
 const isTransaction = (argument: unknown): boolean =>
   typeof (argument as { query?: unknown } | null | undefined)?.query === 'function'
-
-/** The source, with these in place of its own. */
-const overriding = (
-  source: Source,
-  own: { readonly [Name in 'check' | 'checkQuery']: Source[Name] | undefined },
-): Source => new Proxy(source, { get: (target, property) => Reflect.get(property in own ? own : target, property) })
-
-/** The statement of a check is there at once but for the first time, when the store is asked about the query (S16). */
-function atOnce(clock: Clock, name: string, source: Source): Source['checkQuery'] {
-  if (!source.checkQuery) return undefined
-  return (keys) => {
-    const query = source.checkQuery?.(keys) as CheckQuery | Promise<CheckQuery>
-    return query instanceof Promise ? withDeadline(clock, deadlineMs, `${name}.checkQuery`, query) : query
-  }
-}
 
 const isInTheWay = (error: unknown) => isConflict(error) || sqlState(error) === '55P03'
 

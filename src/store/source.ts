@@ -2,8 +2,8 @@
 // sweep know no other kind.
 import type { UnusableKeys } from '../job/key.ts'
 import type { SqlQuery } from '../job/pending.ts'
+import type { ServerPage } from '../job/server-page.ts'
 import type { Finish } from './ledger.ts'
-import type { Row } from './sql-client.ts'
 import type { Unmet } from './unmet-conditions.ts'
 
 /** A row that a sweep may hint: eligible now or before the next sweep. */
@@ -61,9 +61,21 @@ export interface Checked {
   readonly broken?: ReadonlyMap<string, unknown>
 }
 
-/** The statement of a check, and how its answer is read. */
-export interface CheckQuery extends SqlQuery {
-  readonly read: (answer: { readonly rows: readonly Row[] }) => Checked
+/** Pages that stay inside the database server, for a queue that lives in the same one. */
+export interface ServerPages {
+  /** The next page after `after`, described. */
+  page(after: string | null, limit: number, horizonMs: number): Promise<ServerPage>
+  /** Key of the row that ends the page of `limit` rows after `after`; null: there are fewer rows. */
+  end(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
+  /** The last of all keys; null: nothing is pending. */
+  lastKey(timeoutMs: number): Promise<string | null>
+}
+
+/** The statements of a source, for a diagnosis to explain. */
+export interface SourceQueries {
+  page(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
+  check(keys: readonly string[]): Promise<SqlQuery>
+  keys(): Promise<SqlQuery>
 }
 
 export interface Source {
@@ -71,23 +83,17 @@ export interface Source {
   readonly versioned: boolean
   /** True when rows tell since when they wait: by `run_at`, or as intents. Known like `versioned`. */
   readonly dated: boolean
+  /** True: a claim of its keys can redeem receipts of the queue that the store opens itself. Defaults to false. */
+  readonly redeems?: boolean | undefined
   /** Which of regrow's own rows a success ends; null: the rows are the user's. */
   readonly finishes: Finish | null
   /** The next page after `after`; keys that cannot start within `horizonMs` are left out. */
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
-  /**
-   * The same page as a value, for a queue that lives beside the rows: a query of (place, key, version, since, at, renewed,
-   * wait_ms, eligible); `eligible` is null where the text cannot be a key. Missing where only the source itself can read its rows.
-   */
-  pageQuery?(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
-  /** Key of the row that ends the page of `limit` rows after `after`; null: there are not so many. As `pageQuery`. */
-  pageEnd?(after: string | null, limit: number, timeoutMs: number): Promise<string | null>
-  /** The last of all keys; null: nothing is pending. As `pageQuery`. */
-  lastKey?(timeoutMs: number): Promise<string | null>
-  /** The statement of `check`, and one of all keys, as values: for who explains or sends them. As `pageQuery`. */
-  checkQuery?(keys: readonly string[]): CheckQuery | Promise<CheckQuery>
-  keysQuery?(): Promise<SqlQuery>
-  /** Why rows of that page are left out; for people. Missing as `pageQuery`. */
+  /** Missing where only the source itself can read its rows. */
+  readonly serverPages?: ServerPages | undefined
+  /** Its statements, for `doctor`. Missing as `serverPages`. */
+  readonly queries?: SourceQueries | undefined
+  /** Why rows of that page are left out; for people. Missing as `serverPages`. */
   held?(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>

@@ -11,7 +11,7 @@ type Rows = { ledger: Ledger; intents: Intents; schedules: Schedules }
 export const guards = {
   /** A key is held while its handler runs: the default. */
   claim: ({ ledger }: Rows): Ledger => ledger,
-  none: ({ ledger: { settleWith: _, takeThenCheck: __, ...ledger }, intents, schedules }: Rows): Ledger => ({
+  none: ({ ledger: { oneTrip: _, shared: __, ...ledger }, intents, schedules }: Rows): Ledger => ({
     // What people ask for works as ever: clear, standing and quarantine are about keys that nobody holds.
     ...ledger,
     take: async (_, claims) => claims.map(({ job, key }) => ({ job, key, ...granted })),

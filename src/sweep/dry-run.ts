@@ -9,7 +9,7 @@ import { pageRows, pageTimeoutMs, pushRows } from './pass-step.ts'
 
 export interface DryRunPorts {
   readonly source: Source
-  readonly queue: Pick<Queue, 'count' | 'peek' | 'shared'>
+  readonly queue: Pick<Queue, 'count' | 'inspection' | 'shared'>
 }
 
 /** What a pass would find, and do. */
@@ -71,17 +71,17 @@ export async function dryRun(
 
 /** How many of these rows have a hint; null: nobody can tell. */
 async function hintsOf(
-  { peek, shared }: DryRunPorts['queue'],
+  { inspection, shared }: DryRunPorts['queue'],
   job: Job,
   rows: readonly { readonly key: string }[],
 ): Promise<number | null> {
   // What is in this process's memory says nothing of the workers'.
-  if (!peek || !shared) return null
+  if (!inspection || !shared) return null
   const keys = rows.map(({ key }) => key)
   let there = 0
   for (let at = 0; at < keys.length; at += pushRows * looksAway) {
     const looks = Array.from({ length: looksAway }, (_, i) => keys.slice(at + i * pushRows, at + (i + 1) * pushRows))
-    const found = await Promise.all(looks.map((some) => peek(job.name, some))).catch(() => null)
+    const found = await Promise.all(looks.map((some) => inspection.peek(job.name, some))).catch(() => null)
     if (found === null) return null
     there += found.reduce((sum, hints) => sum + hints.size, 0)
   }

@@ -62,7 +62,7 @@ export interface OnDemandPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly store: Pick<Store, 'sweeps' | 'ledger' | 'pauses'>
-  readonly queue: Pick<Queue, 'count' | 'peek' | 'shared'>
+  readonly queue: Pick<Queue, 'count' | 'inspection' | 'shared'>
   readonly push: Push
   readonly fill: Fill
   readonly source: (job: Job) => Source

@@ -84,7 +84,7 @@ export class Inside {
     const { name } = this.#job
     ramped.note(limit)
     const filling = async () => {
-      const page = await source.pageQuery?.(after, limit, horizonMs(this.#job))
+      const page = await source.serverPages?.page(after, limit, horizonMs(this.#job))
       const filled =
         page && (await fill({ job: name, page, limit, timeoutMs: pageTimeoutMs, epoch: this.#start.epoch }))
       ramped.note((filled?.pushed.added ?? 0) - limit)
@@ -98,9 +98,10 @@ export class Inside {
   /** Asked while the page is on its way, if it is worth asking: the next one follows without a pause. */
   async #pageEnd(after: string | null, limit: number): Promise<string | null> {
     const { ramped, source } = this.#ports
-    if (!ramped.ramps || limit < pageRows || ramped.roomNow() < pageRows || !source.pageEnd) return null
+    const { serverPages } = source
+    if (!ramped.ramps || limit < pageRows || ramped.roomNow() < pageRows || !serverPages) return null
     // What is wrong with it shows in the page.
-    return source.pageEnd(after, limit, pageTimeoutMs).catch(() => null)
+    return serverPages.end(after, limit, pageTimeoutMs).catch(() => null)
   }
 
   async #stepOf(filled: Filled, { after, limit }: OnItsWay): Promise<Step> {

@@ -8,6 +8,7 @@ import type { Handler } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { Push } from '../queue/push.ts'
 import type { PopQueue } from '../queue/queue.ts'
+import type { ClaimKeys } from '../store/claim.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import type { BeginSlots } from './admit-slots.ts'
@@ -17,7 +18,9 @@ export interface WorkerPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly log: Log
-  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve'>
+  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve'> & {
+    readonly claim: ClaimKeys
+  }
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push

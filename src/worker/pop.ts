@@ -17,18 +17,18 @@ export interface IntakePorts {
   readonly handlers: readonly Handler[]
   /** False while our lease is not sure: what is popped could not be started. */
   readonly mayStart: () => boolean
-  /** True where a hint may be told before it is out of the queue: `through` gets what takes it out. */
-  readonly named: (handler: Handler) => boolean
+  /** True if this handler accepts a hint that is still in the queue: its batch then carries the receipt that removes it. */
+  readonly receipts: (handler: Handler) => boolean
   /** Batches of that job between pop and start. */
   readonly claiming: (job: string) => number
   /** True for a job whose last batch was long on its way: it has one at a time. */
   readonly slow: (job: string) => boolean
   /** Takes one batch of one job along the arrow; `slots` are its own from now on. Resolves when it has started. */
-  readonly through: (handler: Handler, { hints, removal }: Batch, slots: number) => Promise<void>
+  readonly through: (handler: Handler, batch: Batch, slots: number) => Promise<void>
 }
 
 /** Hints of one job. */
-export type Batch = Pick<Popped, 'hints' | 'removal'>
+export type Batch = Pick<Popped, 'hints' | 'receipt'>
 
 /** A pop waits so long at most; the floor under every wake-up. */
 const pollMs = 1_000
@@ -88,16 +88,19 @@ export class Intake {
     // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
     // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
     const jobs = names
-      .map((job) => ({ job, limit: this.#room(job), named: this.#ports.named(this.#handlers.get(job) as Handler) }))
+      .map((job) => {
+        const handler = this.#handlers.get(job) as Handler
+        return { job, limit: this.#room(job), receipts: this.#ports.receipts(handler) }
+      })
       .filter(({ limit }) => limit > 0)
     const full = names.filter((job) => this.#room(job) <= 0)
     const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
     const request = { ...this.#sized(jobs), waitMs }
-    const { hints, removal } = await this.#popOr(request, full, signal)
+    const { hints, receipt } = await this.#popOr(request, full, signal)
     const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
       hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
     const emptied = hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess)
-    return { hints, emptied, ...(removal && { removal }) }
+    return { hints, emptied, receipt }
   }
 
   /**
@@ -175,14 +178,6 @@ export class Intake {
     return [...names.slice(first), ...names.slice(0, first)]
   }
 
-  /** A handler of many keys gets a full batch where the queue has one; it is one call still. */
-  async fill(handler: Handler, popped: readonly PoppedHint[]): Promise<readonly PoppedHint[]> {
-    const limit = handler.batchMax - popped.length
-    if (limit <= 0) return popped
-    const { hints } = await this.#ports.queue.pop({ jobs: [{ job: handler.job.name, limit }], limit, waitMs: 0 })
-    return [...popped, ...hints]
-  }
-
   /** Resolves when all of them have started. */
   async #dispatch({ hints, ...rest }: Batch): Promise<void> {
     const starting: Promise<void>[] = []
@@ -200,4 +195,16 @@ export class Intake {
     }
     await Promise.all(starting)
   }
+}
+
+/** A handler of batches gets a full one where the queue has it; it is still one call. */
+export async function fillBatch(
+  queue: PopQueue,
+  handler: Handler,
+  popped: readonly PoppedHint[],
+): Promise<readonly PoppedHint[]> {
+  const limit = handler.batchMax - popped.length
+  if (limit <= 0) return popped
+  const { hints } = await queue.pop({ jobs: [{ job: handler.job.name, limit }], limit, waitMs: 0 })
+  return [...popped, ...hints]
 }

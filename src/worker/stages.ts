@@ -33,9 +33,11 @@ export interface Ready extends Taken {
   readonly unique?: boolean
 }
 
-/** What the check found of a batch. */
+/** A batch after its claim, sorted by what may become of each key. */
 export interface CheckedBatch {
   readonly ready: Ready[]
+  /** Not taken. */
+  readonly refused: Refused[]
   /** Taken, but not to be started: released by the caller. */
   readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
   /** Refused for what the old version did, but the source shows another version: new work. */

@@ -7,6 +7,9 @@ import { pledge } from '../../src/base/deferred.ts'
 import { openDatabase } from '../../src/drivers/postgres/client/database.ts'
 import { Bell, channel, type Listen } from '../../src/drivers/postgres/queue/notifier.ts'
 import { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
+import { hintOf } from '../../src/drivers/postgres/store/opaque.ts'
+import { statements as claimStatements } from '../../src/drivers/postgres/store/statements.gen.ts'
+import type { Receipt } from '../../src/job/receipt.ts'
 import { migrated } from '../conformance/postgres-subject.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'
@@ -289,18 +292,20 @@ test('a push of one process ends the pop of another without a poll', async () =>
   expect(await popped).toEqual([{ job: 'thing.make', key: 'told', fresh: true }])
 })
 
-test('who can take hints out by itself is told which one it is, and it is still there', async () => {
+test('a pop that accepts receipts learns which hint was pushed while that hint is still in the queue', async () => {
   await migrated(database.url)
   const [here, there] = [await queueOf(lazyClock), await queueOf(systemClock)]
-  const waiting = () => here.pop({ jobs: [{ job: 'thing.make', limit: 10, named: true }], limit: 10, waitMs: longMs })
+  const waiting = () =>
+    here.pop({ jobs: [{ job: 'thing.make', limit: 10, receipts: true }], limit: 10, waitMs: longMs })
   const counted = async () => (await there.count(['thing.make'])).get('thing.make')?.due
   const popped = waiting()
   await expect.poll(listeners, { timeout: 20_000 }).toHaveLength(1)
   await there.push([hint('18')])
-  const { hints, mark, removal } = await popped
+  const { hints, mark, receipt } = await popped
   expect({ hints, mark }).toEqual({ hints: [{ job: 'thing.make', key: '18', fresh: true }], mark: undefined })
   expect(await counted()).toBe(1)
-  const out = async () => (await other.query(removal?.text ?? '', [...(removal?.values ?? [])])).rows
+  const { job, key } = hintOf(receipt as Receipt)
+  const out = async () => (await other.query(claimStatements.claims.redeemReceipt, [job, key])).rows
   expect(await out()).toEqual([{ popped: true }])
   expect(await out()).toEqual([{ popped: false }])
   expect(await counted()).toBe(0)

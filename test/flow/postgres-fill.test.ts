@@ -127,7 +127,7 @@ describe.each([
     let filled = 0
     const queue = place.queue()
     const counting = Object.create(queue, {
-      pushFrom: { value: (request: never) => queue.pushFrom?.(request).finally(() => filled++) },
+      filler: { value: { fill: (request: never) => queue.filler?.fill(request).finally(() => filled++) } },
       push: { value: queue.push.bind(queue) },
     }) as Queue
     const inside = await sweep(job, { queue: counting })
@@ -145,7 +145,7 @@ const hinted = async () => (await place.rows(`select key from regrow.hints order
 
 /** A queue that takes pages, and nothing in any other way. */
 const withoutKeys = () =>
-  ({ pushFrom: place.queue().pushFrom, push: () => Promise.reject(new Error('no keys')) }) as unknown as Queue
+  ({ filler: place.queue().filler, push: () => Promise.reject(new Error('no keys')) }) as unknown as Queue
 
 test('a paused job gets no hints', async () => {
   await insert(50)

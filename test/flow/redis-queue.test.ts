@@ -266,7 +266,7 @@ test('a key of another type is deleted by the next push or pop, which work as if
   await queue.push(hints(5))
   await ask('DEL', key('fresh:a'))
   await ask('SET', key('fresh:a'), 'text')
-  expect(await queue.peek?.('a', ['k1'])).toEqual(new Map())
+  expect(await queue.inspection?.peek('a', ['k1'])).toEqual(new Map())
   expect((await queue.push([hint('x')])).added).toBe(1)
   await ask('DEL', key('fresh-set:a'))
   await ask('RPUSH', key('fresh-set:a'), 'text')

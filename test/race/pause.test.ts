@@ -6,7 +6,7 @@ import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
 import { type Job, readJob } from '../../src/job/job.ts'
-import type { Ledger } from '../../src/store/ledger.ts'
+import type { OneTripClaims } from '../../src/store/ledger.ts'
 import type { Source } from '../../src/store/source.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Turn } from '../../src/store/sweeps.ts'
@@ -186,12 +186,15 @@ function noting(driver: StoreDriver, order: Order, last: Map<string, Span>): Sto
         })
       }
       // Most checks travel right behind their take.
-      const takeThenCheck: Ledger['takeThenCheck'] = (holder, claims, ...rest) =>
-        noted(
-          claims.map(({ key }) => key),
-          () => (ledger.takeThenCheck as NonNullable<Ledger['takeThenCheck']>)(holder, claims, ...rest),
-        )
-      return { ...opened, store: { ...opened.store, source, ledger: { ...ledger, takeThenCheck } } }
+      const inner = ledger.oneTrip as OneTripClaims
+      const oneTrip: OneTripClaims = {
+        claim: (holder, source, claims, ...rest) =>
+          noted(
+            claims.map(({ key }) => key),
+            () => inner.claim(holder, source, claims, ...rest),
+          ),
+      }
+      return { ...opened, store: { ...opened.store, source, ledger: { ...ledger, oneTrip } } }
     },
   }
 }

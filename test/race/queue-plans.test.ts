@@ -90,8 +90,8 @@ async function pop(): Promise<unknown> {
 
 async function page(): Promise<unknown> {
   const { job } = readJob('a', { key: 'int', pending: { text: 'select id from things', values: [] } })
-  const text = await store.source(job).pageQuery?.('500', 10_000, 0)
-  return queue().pushFrom?.({ job: 'a', page: text as never, limit: 10_000, timeoutMs: 9_000, epoch: 1 })
+  const page = await store.source(job).serverPages?.page('500', 10_000, 0)
+  return queue().filler?.fill({ job: 'a', page: page as never, limit: 10_000, timeoutMs: 9_000, epoch: 1 })
 }
 
 /** What is run, which of its statements is meant, and the indexes by which that one may reach hints. */
@@ -103,7 +103,7 @@ const cases: readonly [name: string, run: () => Promise<unknown>, which: RegExp,
   ['room', () => queue().push(hints(() => 0).slice(1, 49)), /held.most/, ['hints_due']],
   ['count', () => queue().count(['a', 'b', 'c']), /as delayed/, ['hints_due']],
   ['pop of one', () => recorded.query(claimStatements.claims.redeemReceipt, ['a', '7']), /as popped/, ['hints_key']],
-  ['peek', () => queue().peek('a', ['1', '2', '3']), /as due_ms/, ['hints_key']],
+  ['peek', () => queue().inspection.peek('a', ['1', '2', '3']), /as due_ms/, ['hints_key']],
   ['page', page, /as sample/, ['hints_key']],
 ]
 /** Statements that have names, and with them plans that are kept. */

@@ -1,7 +1,7 @@
 // A take and its check in one round trip are two statements still: the second sees what was committed before the first was granted
 // (S2), and an error of either is its own. So is the pop of a hint that was told by name, which travels before them.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { statements as claimStatements } from '../../src/drivers/postgres/store/statements.gen.ts'
+import { receiptOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { type Job, readJob } from '../../src/job/job.ts'
 import type { Claim } from '../../src/store/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -26,11 +26,10 @@ beforeEach(async () => {
   await stores.query(`insert into rows (id, state) values ('x', 'pending'), ('y', 'pending'), ('z', 'done')`)
 })
 
-async function both(holder: string, list: readonly Claim[]) {
-  const query = await store.source(job).checkQuery?.(list.map(({ key }) => key))
-  const answer = query && (await store.ledger.takeThenCheck?.(holder, list, query))
-  if (answer === 'gone') throw new Error('Nothing was to be taken out of a queue')
-  return answer && { held: true, checked: answer.checked && query.read(answer.checked) }
+async function both(holder: string, list: readonly Claim[], by: Store = store) {
+  const answer = await by.ledger.oneTrip?.claim(holder, by.source(job), list)
+  if (answer === 'gone') throw new Error('No receipt was given')
+  return answer
 }
 
 test('keys that nobody knows are taken, and the check tells which of them are pending', async () => {
@@ -67,8 +66,7 @@ test('where one of the keys is remembered nothing is taken, and the next takes l
 test('who is not registered takes nothing', async () => {
   const fresh = await stores.store()
   await fresh.prepare({ migrate: false })
-  const query = await fresh.source(job).checkQuery?.(['x'])
-  expect(await fresh.ledger.takeThenCheck?.('nobody', claims(['x']), query as never)).toBeNull()
+  expect(await both('nobody', claims(['x']), fresh)).toBeNull()
   expect(await stores.row('x')).toBeUndefined()
 })
 
@@ -76,19 +74,17 @@ test('a check that fails leaves the claims as they are, and the connection goes 
   const fresh = await stores.store()
   await fresh.prepare({ migrate: false })
   await stores.query(`update rows set divisor = 0 where id = 'y'`)
-  const query = await fresh.source(job).checkQuery?.(['x', 'y'])
-  expect(await fresh.ledger.takeThenCheck?.('w1', claims(['x', 'y']), query as never)).toEqual({ checked: null })
+  expect(await both('w1', claims(['x', 'y']), fresh)).toEqual({ checked: null })
   for (const key of ['x', 'y']) expect(await stores.row(key)).toMatchObject({ holder: 'w1' })
   expect((await fresh.source(job).check(['x'])).pending.size).toBe(1)
 })
 
-/** `keys` are hinted; who is told of `key` takes it out of the queue, takes it, and checks it. */
+/** Claims the key of a hint that is still in the queue, by its receipt. */
 async function named(holder: string, key: string, by: Store = store) {
-  const query = await by.source(job).checkQuery?.([key])
-  const removal = { text: claimStatements.claims.redeemReceipt, values: ['a', key] }
-  const answer = await by.ledger.takeThenCheck?.(holder, claims([key]), query as never, removal)
+  const receipt = receiptOf({ job: 'a', key })
+  const answer = await by.ledger.oneTrip?.claim(holder, by.source(job), claims([key]), receipt)
   if (answer === 'gone' || !answer) return answer
-  return [...(query?.read(answer.checked as never).pending.keys() ?? [])]
+  return [...(answer.checked?.pending.keys() ?? [])]
 }
 
 const hinted = (key: string, { fresh = true, due = 'now()', of = 'a' } = {}) =>

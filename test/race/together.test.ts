@@ -176,7 +176,7 @@ test('the reply of a commit that they share is lost: what they did stays done on
   const ear = await all(
     20,
     (id, ctx) => {
-      if (!lost) faults.loseReply('ledger.settleWith')
+      if (!lost) faults.loseReply('ledger.shared.settle')
       lost = true
       return ctx.tx(make(id))
     },

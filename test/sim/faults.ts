@@ -3,6 +3,10 @@
 import type { OpenStore, StoreDriver } from '../../src/drivers/driver.ts'
 import type { Store } from '../../src/store/store.ts'
 
+/** A port that is a member of another one, such as `ledger.shared`. */
+export const isPart = (member: unknown): member is object =>
+  typeof member === 'object' && member !== null && Object.getPrototypeOf(member) === Object.prototype
+
 interface Fault {
   readonly call: string
   readonly meet: (work: () => Promise<unknown>) => Promise<unknown>
@@ -56,6 +60,7 @@ export class Faults {
     return new Proxy(port, {
       get: (target, property) => {
         const value = Reflect.get(target, property)
+        if (isPart(value)) return this.#port(`${name}.${String(property)}`, value)
         if (typeof value !== 'function') return value
         return (...args: unknown[]) => this.#call(`${name}.${String(property)}`, async () => value.apply(target, args))
       },

@@ -4,6 +4,7 @@ import { RegrowError } from '../../src/base/errors.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import type { Job } from '../../src/job/job.ts'
 import type { Store } from '../../src/store/store.ts'
+import { isPart } from './faults.ts'
 import { type Network, WireError } from './network.ts'
 import type { SimProcess } from './sim-process.ts'
 import type { AppTx } from './store/database.ts'
@@ -70,6 +71,11 @@ export function wiredStore(process: SimProcess, store: Store<AppTx>, ways: Store
         const known = methods.get(property)
         if (known) return known
         const value: unknown = Reflect.get(target, property, target)
+        if (isPart(value)) {
+          const part = port(`${name}.${String(property)}`, value, send)
+          methods.set(property, part)
+          return part
+        }
         if (typeof value !== 'function' || typeof property === 'symbol') return value
         const method = (...args: unknown[]) => {
           const within = args.some((arg) => isOpen(arg) || isOpen((arg as { tx?: unknown } | null | undefined)?.tx))

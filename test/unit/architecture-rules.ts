@@ -12,7 +12,7 @@ export interface Rule {
 }
 
 const STEPS = ['enqueue', 'worker', 'sweep', 'schedule', 'operate']
-const STAGES = ['worker/take.ts', 'worker/check.ts', 'worker/run/run.ts', 'worker/settle.ts']
+const STAGES = ['worker/claim.ts', 'worker/run/run.ts', 'worker/settle.ts']
 const CORE = ['base', 'job', 'store', 'queue']
 const POSTGRES_STORE = 'drivers/postgres/store'
 
@@ -105,11 +105,11 @@ export const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'the stages of a worker know nothing of each other, and only worker.ts knows their order',
-    why: 'take, check, run and settle each turn a batch into a batch; the safety argument is their order, and it can only be read if one file holds it.',
-    instead: 'Return what the next stage needs, and let worker/worker.ts hand it on.',
+    name: 'the stages of a worker know nothing of each other, and only pipeline.ts knows their order',
+    why: 'claim, run and settle each turn a batch into a batch; the safety argument is their order, and it can only be read if one file holds it.',
+    instead: 'Return what the next stage needs, and let worker/pipeline.ts hand it on.',
     check(file) {
-      if (file.path === 'worker/worker.ts') return []
+      if (file.path === 'worker/pipeline.ts') return []
       return importsThat(file, (target) => STAGES.includes(target) && target !== file.path)
     },
   },

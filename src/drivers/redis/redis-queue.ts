@@ -3,7 +3,15 @@
 import type { Clock } from '../../base/clock.ts'
 import { difference, type Mark } from '../../job/canary-mark.ts'
 import { defaultBounds, type Hint, OtherLane, type Pushed, pushed, type QueueBounds } from '../../queue/hint.ts'
-import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueFacts, QueueRepair } from '../../queue/queue.ts'
+import type {
+  PeekedHint,
+  Popped,
+  PopRequest,
+  PushOptions,
+  Queue,
+  QueueInspection,
+  QueueRepair,
+} from '../../queue/queue.ts'
 import type { Dial } from './client-adapters.ts'
 import { allotted, markOf, markText, type Page, type Part, pagesOf, readPop, worst } from './codec.ts'
 import { Line } from './connection.ts'
@@ -141,7 +149,12 @@ export class RedisQueue implements Queue {
     )
   }
 
-  async peek(job: string, keys: readonly string[]) {
+  readonly inspection: QueueInspection = {
+    peek: (job, keys) => this.#peek(job, keys),
+    facts: () => examined(this.#places.slots, (slot, args) => this.#line.send(slot.mark, args)),
+  }
+
+  async #peek(job: string, keys: readonly string[]) {
     const { slot, keys: places } = this.#places.of(job)
     const answer = (await this.#run('peek', [slot.owner, ...places], [this.#owner, ...keys])) as number[]
     return new Map(
@@ -150,10 +163,6 @@ export class RedisQueue implements Queue {
         return lane === 0 ? [] : [[key, { dueInMs: answer[2 * i + 1] as number, fresh: lane === 1 }]]
       }),
     )
-  }
-
-  examine(): Promise<QueueFacts> {
-    return examined(this.#places.slots, (slot, args) => this.#line.send(slot.mark, args))
   }
 
   async forget(job: string): Promise<number> {

@@ -52,7 +52,7 @@ export interface DoctorPorts {
   readonly verify: () => void
   /** These open the app. */
   readonly health: () => Promise<Health>
-  readonly queue: () => Promise<Pick<Queue, 'name' | 'shared' | 'examine'>>
+  readonly queue: () => Promise<Pick<Queue, 'name' | 'shared' | 'inspection'>>
 }
 
 /** What has been seen so far. */
@@ -215,9 +215,9 @@ const ownSource = (job: string): DoctorFinding => ({
 const queuePatienceMs = 10_000
 
 async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
-  const { name, shared, examine } = await open()
+  const { name, shared, inspection } = await open()
   const fleet = (await store.examiner.declarations(leaseMs)).length
-  const asked = withDeadline(clock, queuePatienceMs, 'queue.examine', examine?.() ?? Promise.resolve({}))
+  const asked = withDeadline(clock, queuePatienceMs, 'queue.facts', inspection?.facts() ?? Promise.resolve({}))
   const facts = await asked.catch(async (error: unknown) => {
     // That it does not answer is told by health, once.
     if ((await ask()).queue.down) return {}

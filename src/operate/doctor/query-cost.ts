@@ -75,9 +75,9 @@ export const smallRows = 10_000
 export const manyRows = 100_000
 
 export async function readsOf(examiner: Examiner, source: Source, job: Job): Promise<Reads | null> {
-  const { pageQuery, checkQuery, keysQuery, pageEnd, lastKey } = source
-  if (job.query === null || !pageQuery || !checkQuery || !keysQuery || !pageEnd || !lastKey) return null
-  const whole = await examiner.explain(await keysQuery(), { analyze: false, timeoutMs: patienceMs })
+  const { queries, serverPages } = source
+  if (job.query === null || !queries || !serverPages) return null
+  const whole = await examiner.explain(await queries.keys(), { analyze: false, timeoutMs: patienceMs })
   const tables = await examiner.tables(tablesOf(whole))
   const origins = originsOf(whole.plan)
   const horizonMs = job.sweepEveryMs
@@ -86,21 +86,21 @@ export async function readsOf(examiner: Examiner, source: Source, job: Job): Pro
     limit,
     ...(await measured(examiner, query)),
   })
-  const page = await measure('page', sizes.page, await pageQuery(null, sizes.page, horizonMs))
+  const page = await measure('page', sizes.page, await queries.page(null, sizes.page, horizonMs))
   const full = returned(page) >= sizes.page
   const lost: TooMuch['part'][] = []
   const after = async (part: TooMuch['part'], key: Promise<string | null>) => {
     const end = await orNull(key)
-    if (end !== null) return measure(part, sizes.page, await pageQuery(end, sizes.page, horizonMs))
+    if (end !== null) return measure(part, sizes.page, await queries.page(end, sizes.page, horizonMs))
     // There is a page that long, so there is such a key: it was not found in time.
     lost.push(part)
     return null
   }
-  const next = full ? await after('next page', pageEnd(null, sizes.page, patienceMs)) : null
-  const last = full ? await after('last page', lastKey(patienceMs)) : null
+  const next = full ? await after('next page', serverPages.end(null, sizes.page, patienceMs)) : null
+  const last = full ? await after('last page', serverPages.lastKey(patienceMs)) : null
   const keys = page.gaveUp ? null : await orNull(source.page(null, sizes.check, horizonMs, patienceMs))
   const asked = keys?.rows.map(({ key }) => key) ?? []
-  const check = await measure('check', sizes.check, await checkQuery(asked.length > 0 ? asked : [anyKey(job)]))
+  const check = await measure('check', sizes.check, await queries.check(asked.length > 0 ? asked : [anyKey(job)]))
 
   const all = [page, ...(next ? [next] : []), ...(last ? [last] : []), { ...check, keys: asked.length }]
   const tooMuch = await blamed(examiner, all, tables, origins)

@@ -26,7 +26,7 @@ export interface WhyPorts {
   readonly clock: Clock
   readonly explainer: Explainer
   readonly source: (job: Job) => Source
-  readonly queue: Pick<Queue, 'name' | 'shared' | 'count' | 'peek'> & { readonly down: boolean }
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'count' | 'inspection'> & { readonly down: boolean }
   /** Every job that the app declares. */
   readonly jobs: readonly Job[]
   readonly leaseMs: number
@@ -87,7 +87,7 @@ async function hintOf(
 ): Promise<Pick<WhyFacts, 'queue' | 'hint' | 'dueHints'>> {
   const { name, shared } = queue
   const asked = async () => {
-    const [counts, hints] = await Promise.all([queue.count([job]), queue.peek?.(job, [key])])
+    const [counts, hints] = await Promise.all([queue.count([job]), queue.inspection?.peek(job, [key])])
     return { due: counts.get(job)?.due ?? 0, hint: hints && shared ? (hints.get(key) ?? null) : ('unknown' as const) }
   }
   const found = queue.down ? null : await withDeadline(clock, patienceMs, 'queue.peek', asked()).catch(() => null)

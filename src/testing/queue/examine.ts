@@ -8,10 +8,10 @@ export const examineCases: readonly Case<QueueContext>[] = [
     name: 'a queue that can be examined tells plain figures, and nothing of it is changed',
     async run(context) {
       const queue = await context.open()
-      if (!queue.examine) return
+      if (!queue.inspection) return
       await queue.writeMark({ epoch: 3, sequence: 7 })
       await queue.push([...hints(50), hint('later', { delayMs: hourMs })])
-      const { server, memory, eviction, size, wakes, refused } = await queue.examine()
+      const { server, memory, eviction, size, wakes, refused } = await queue.inspection.facts()
       assert.equal(refused, undefined, `it was refused: ${refused}`)
       if (server) assert.match(server.version, /^\d+(\.\d+)*/)
       if (memory) assert.ok(memory.used > 0 && (memory.most === null || memory.most > 0))

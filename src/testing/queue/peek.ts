@@ -5,14 +5,14 @@ import type { Case } from '../suite.ts'
 import { drain, hint, hints, hourMs, pop, type QueueContext } from './context.ts'
 
 const look = async (queue: Queue, keys: readonly string[], job = 'a') =>
-  Object.fromEntries([...((await queue.peek?.(job, keys)) ?? [])].sort())
+  Object.fromEntries([...((await queue.inspection?.peek(job, keys)) ?? [])].sort())
 
 export const peekCases: readonly Case<QueueContext>[] = [
   {
     name: 'a queue that can peek tells of each key its lane and how long until it is due, and says nothing of others',
     async run(context) {
       const queue = await context.open()
-      if (!queue.peek) return
+      if (!queue.inspection) return
       await queue.push([hint('now'), hint('swept', { fresh: false }), hint('x', { job: 'b' })])
       await queue.push([hint('later', { delayMs: hourMs }), hint('much', { delayMs: 2 * hourMs, fresh: false })])
       const { later, much, ...due } = await look(queue, ['now', 'swept', 'later', 'much', 'none', 'x'])
@@ -32,7 +32,7 @@ export const peekCases: readonly Case<QueueContext>[] = [
     async run(context) {
       const queue = await context.open()
       const other = await context.another()
-      if (!queue.peek) return
+      if (!queue.inspection) return
       await queue.push(hints(1_000))
       const keys = hints(1_000).map(({ key }) => key)
       assert.equal(Object.keys(await look(other, keys)).length, 1_000)
@@ -44,7 +44,7 @@ export const peekCases: readonly Case<QueueContext>[] = [
     name: 'a peek follows a hint that is made sooner, moved to the fresh lane, or popped',
     async run(context) {
       const queue = await context.open()
-      if (!queue.peek) return
+      if (!queue.inspection) return
       await queue.push([hint('x', { delayMs: hourMs, fresh: false })])
       await queue.push([hint('x', { delayMs: 60_000 })])
       const { x } = await look(queue, ['x'])

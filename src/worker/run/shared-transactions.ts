@@ -2,7 +2,7 @@
 // same moment share a transaction. Whatever goes wrong in it is undone for all of them (S4), and each goes by itself then.
 import { Batcher } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Ledger, SettleRow } from '../../store/ledger.ts'
+import type { Ledger, SettleRow, SharedCommits } from '../../store/ledger.ts'
 import type { Row, Statement } from '../../store/sql-client.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ready } from '../stages.ts'
@@ -24,7 +24,7 @@ export interface Effect {
 }
 
 /** Statements that share a transaction, at first and at most; about how long it may take; how many of a job are away at a time. */
-const shared = { first: 2, most: 100, ms: 20, abreast: 2 }
+const sharing = { first: 2, most: 100, ms: 20, abreast: 2 }
 /**
  * So many effects of a job go by themselves when sharing has failed, or when a statement took longer than this: side by side they are
  * quicker then than one after the other. After that it is tried again.
@@ -33,18 +33,18 @@ const alone = { effects: 50, fromMs: 5 }
 
 export interface EffectsPorts {
   readonly clock: Clock
-  readonly ledger: Pick<Ledger, 'settleWith'>
+  readonly ledger: Pick<Ledger, 'shared'>
   readonly claims: Claims
 }
 
 /** Effects of all jobs, each of which waits for its own kind only: a job whose statements are slow keeps no other waiting. */
 export function effectsOf(ports: EffectsPorts): ((effect: Effect) => Promise<Rows>) | undefined {
-  const { settleWith } = ports.ledger
-  if (!settleWith) return undefined
+  const { shared } = ports.ledger
+  if (!shared) return undefined
   const lines = new Map<string, Line>()
   return (effect) => {
     const { name } = effect.entry.job
-    const line = lines.get(name) ?? new Line(ports, settleWith)
+    const line = lines.get(name) ?? new Line(ports, shared)
     lines.set(name, line)
     return line.add(effect)
   }
@@ -52,21 +52,21 @@ export function effectsOf(ports: EffectsPorts): ((effect: Effect) => Promise<Row
 
 class Line {
   readonly #ports: EffectsPorts
-  readonly #settleWith: NonNullable<Ledger['settleWith']>
+  readonly #shared: SharedCommits
   readonly #batcher: Batcher<Effect, Rows | null>
   /** How many may share a transaction now. */
-  #size = shared.first
+  #size = sharing.first
   /** Effects that still go by themselves. */
   #aloneLeft = 0
 
-  constructor(ports: EffectsPorts, settleWith: NonNullable<Ledger['settleWith']>) {
+  constructor(ports: EffectsPorts, shared: SharedCommits) {
     this.#ports = ports
-    this.#settleWith = settleWith
+    this.#shared = shared
     this.#batcher = new Batcher(
       ports.clock,
       () => this.#size,
       (effects) => this.#together(effects),
-      { abreast: shared.abreast },
+      { abreast: sharing.abreast },
     )
   }
 
@@ -89,7 +89,7 @@ class Line {
     // M30: in key order, so that those who write rows of their own keys cannot deadlock.
     const sorted = effects.toSorted((a, b) => (a.entry.key < b.entry.key ? -1 : 1))
     try {
-      const { answers, tookMs } = await this.#settleWith(
+      const { answers, tookMs } = await this.#shared.settle(
         claims.holder,
         sorted.map(({ row }) => row),
         sorted.map(({ statement }) => statement),
@@ -107,11 +107,11 @@ class Line {
   /** `ms`: of a statement, on average. */
   #took(ms: number): void {
     if (ms > alone.fromMs) this.#breakUp()
-    else this.#size = Math.min(this.#size * 2, Math.floor(shared.ms / Math.max(ms, 0.01)), shared.most)
+    else this.#size = Math.min(this.#size * 2, Math.floor(sharing.ms / Math.max(ms, 0.01)), sharing.most)
   }
 
   #breakUp(): void {
-    this.#size = shared.first
+    this.#size = sharing.first
     this.#aloneLeft = alone.effects
   }
 }

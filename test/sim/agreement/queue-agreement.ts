@@ -172,8 +172,8 @@ async function counted(model: SimQueue, queue: Queue, now?: number): Promise<voi
 /** Which hints of a job there are, of those that a call may ask for; due times are told to the millisecond. */
 async function peeked(job: string, model: SimQueue, queue: Queue, now: number): Promise<void> {
   const hints = model.all().filter((hint) => hint.job === job)
-  if (!queue.peek || hints.length >= 1_000) return
-  const found = await queue.peek(job, [...hints.map(({ key }) => key), 'no key of any step'])
+  if (!queue.inspection || hints.length >= 1_000) return
+  const found = await queue.inspection.peek(job, [...hints.map(({ key }) => key), 'no key of any step'])
   assert.equal(found.size, hints.length, `hints of ${job} that a peek found`)
   for (const { key, dueAt, fresh } of hints) {
     const there = found.get(key)

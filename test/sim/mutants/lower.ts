@@ -93,11 +93,11 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     test('unit/sweep/canary-loop'),
   ),
   mutant(
-    'check-statement-without-an-end',
-    'S16: a store that hangs when it is asked about a query keeps a batch for ever',
+    'part-of-a-port-without-an-end',
+    'S16: a store that hangs in a call of a part of a port (claims in one round trip, pages in the server) keeps a batch for ever',
     'src/store/resilient-store.ts',
-    'return query instanceof Promise ? withDeadline',
-    'return query === undefined ? withDeadline',
+    '          return part\n',
+    '          return member\n',
     test('unit/store/resilient-store'),
   ),
   mutant(

@@ -63,7 +63,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'check-ignored',
     'M1: what is not pending starts',
-    worker('check'),
+    worker('claim'),
     `else if (!row) batch.stopped.push({ entry, why: 'not pending', waitMs: 0 })`,
     'else if (!row) batch.ready.push({ ...entry, version: null, input: null })',
     sim,
@@ -73,16 +73,16 @@ export const ofTheWorker: readonly Mutant[] = [
     bug: 'M29: the check is begun before the take has returned',
     changes: [
       {
-        file: worker('worker'),
-        find: 'const taken = await take({ ...this.#back, source: source(job) }, job, wanted, { removal })',
-        put: `const early = this.#ports.source(job) as unknown as { early: unknown }
-    early.early = this.#ports.source(job).check(wanted.map(({ key }) => key))
-    const taken = await take({ ...this.#back, source: null }, job, wanted)`,
+        file: 'src/store/claim.ts',
+        find: 'const answers = await ledger.take(request.holder, request.claims)',
+        put: `const early = request.source.check(request.claims.map(({ key }) => key))
+  early.catch(() => {})
+  const answers = await ledger.take(request.holder, request.claims)`,
       },
       {
-        file: worker('check'),
-        find: 'await source.check(keys())',
-        put: 'await ((source as any).early ?? source.check(keys()))',
+        file: 'src/store/claim.ts',
+        find: 'await checkOrRelease(ledger, request, taken, answers.filter(isChecked))',
+        put: 'taken.length === 0 ? nothingChecked : await early',
       },
     ],
     finder: sim,
@@ -90,7 +90,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'pause-not-read',
     'M26: the check does not look at the pause',
-    worker('check'),
+    worker('claim'),
     `else if (paused) batch.stopped.push({ entry, why: 'paused', waitMs: 0 })`,
     '',
     sim,
@@ -98,7 +98,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'run-at-ignored',
     'a row starts before its time',
-    worker('check'),
+    worker('claim'),
     `else if (row.waitMs > 0) batch.stopped.push({ entry, why: 'later', waitMs: row.waitMs })`,
     '',
     sim,
@@ -190,7 +190,7 @@ export const ofTheWorker: readonly Mutant[] = [
   mutant(
     'unique-until-done',
     'L1: an input that arrives while its predecessor runs is merged into it, and never run',
-    worker('worker'),
+    worker('pipeline'),
     ': await startUnique(checked, job, store.intents, random)',
     ': checked',
     sim,
@@ -397,8 +397,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'stop-waits-for-what-hangs',
     'L8: a stop waits for checks that hang, however long its grace is',
     worker('worker'),
-    'await untilAborted(enough, Promise.allSettled([...this.#claiming.keys()]))',
-    'await Promise.allSettled([...this.#claiming.keys()])',
+    'await untilAborted(enough, this.#open.settled())',
+    'await this.#open.settled()',
     test('heal/hanging-checks'),
   ),
   mutant(

@@ -59,13 +59,15 @@ export class SimDatabase {
     return {
       ledger: {
         ...ledger,
-        settleWith: (holder, rows, effects) =>
-          this.#transaction(async (tx, own) => {
-            for (const { values } of effects) await acted(own, values)
-            const held = await ledger.settle(holder, rows, tx)
-            if (held.size < rows.length) throw new Error(`lease lost: ${held.size}`)
-            return { answers: rows.map(() => ({ rows: [] })), tookMs: rows.length / 10 }
-          }),
+        shared: {
+          settle: (holder, rows, effects) =>
+            this.#transaction(async (tx, own) => {
+              for (const { values } of effects) await acted(own, values)
+              const held = await ledger.settle(holder, rows, tx)
+              if (held.size < rows.length) throw new Error(`lease lost: ${held.size}`)
+              return { answers: rows.map(() => ({ rows: [] })), tookMs: rows.length / 10 }
+            }),
+        },
       },
       workers: simWorkers(schema),
       sweeps: simSweeps(schema),

@@ -3,7 +3,8 @@
 import { expect, test } from 'vitest'
 import { pledge } from '../../../src/base/deferred.ts'
 import { readJob } from '../../../src/job/job.ts'
-import { type SqlQuery, sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/pending.ts'
+import type { ServerPage } from '../../../src/job/server-page.ts'
 import type { Filled } from '../../../src/queue/queue.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Source } from '../../../src/store/source.ts'
@@ -14,6 +15,9 @@ const { job } = readJob('a', { pending: sql`select id from t`, sweep: { every: '
 const signal = new AbortController().signal
 const ramped = { cursor: null, paused: false, rampedMs: 10_000, epoch: 4, brief: 'none' } as const
 const keyOf = (n: number) => String(n).padStart(9, '0')
+
+/** What the source above put into a page. */
+const placeOf = (page: ServerPage) => (page as unknown as { values: [after: string | null, limit: number] }).values
 
 /** Rows that a queue beside them reads; `between` runs after a page's end was told and before that page is read. */
 function world(count: number, between: (rows: Set<string>, page: number) => void = () => {}) {
@@ -30,11 +34,9 @@ function world(count: number, between: (rows: Set<string>, page: number) => void
       .sort()
       .slice(0, limit)
   const source = {
-    async pageQuery(after: string | null, limit: number): Promise<SqlQuery> {
-      return { text: '', values: [after, limit] }
-    },
-    async pageEnd(after: string | null, limit: number) {
-      return slice(after, limit)[limit - 1] ?? null
+    serverPages: {
+      page: async (after: string | null, limit: number) => ({ values: [after, limit] }),
+      end: async (after: string | null, limit: number) => slice(after, limit)[limit - 1] ?? null,
     },
   } as unknown as Source
   const ports: PassPorts = {
@@ -42,8 +44,8 @@ function world(count: number, between: (rows: Set<string>, page: number) => void
     random: { float: () => 0.5, hex: () => '' },
     source,
     ledger: {} as Ledger,
-    async fill({ page: { values } }): Promise<Filled | undefined> {
-      const [after, limit] = values as [string | null, number]
+    async fill({ page }): Promise<Filled | undefined> {
+      const [after, limit] = placeOf(page)
       pages.push({ after, limit })
       most = Math.max(most, ++away)
       await clock.gather()
@@ -86,7 +88,7 @@ test('a page that ends before the one it stands behind makes way for another one
     const filled = await ports.fill(request)
     if (pages.length === 4) slow.resolve()
     // The first page lasts until a fourth has begun.
-    if (request.page.values[0] === null) await slow.promise
+    if (placeOf(request.page)[0] === null) await slow.promise
     return filled
   }
   expect(await pass({ ...ports, fill }, job, ramped, signal)).toMatchObject({ pushed: 45_000, ended: 'finished' })

@@ -28,7 +28,7 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
-    named: () => false,
+    receipts: () => false,
     claiming: () => 0,
     slow: () => false,
     through: async ({ job, many }, { hints }) => {
@@ -89,7 +89,7 @@ test('a job whose hints never end does not keep another from its start', async (
     lookAgain: new LookAgain(systemClock),
     handlers,
     mayStart: () => true,
-    named: () => false,
+    receipts: () => false,
     claiming: () => 0,
     slow: () => false,
     through: async ({ job }, { hints }, taken) => {
@@ -127,7 +127,7 @@ test('after a pop that emptied the queue the next look waits until what was foun
     lookAgain: new LookAgain(systemClock),
     handlers: [{ job, many: false, batchMax: 1, run: () => {} }],
     mayStart: () => true,
-    named: () => false,
+    receipts: () => false,
     claiming: () => 0,
     slow: () => false,
     through: () => started.promise,

@@ -20,10 +20,11 @@ import {
   type PushOptions,
   type Queue,
   type QueueFacts,
+  type QueueInspection,
 } from '../../../queue/queue.ts'
 import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/sql-client.ts'
 import { textArray } from '../store/list-encoding.ts'
-import { statements as claimStatements } from '../store/statements.gen.ts'
+import { receiptOf } from '../store/opaque.ts'
 import { fill } from './fill/fill.ts'
 import { Bell, type NamedHint } from './notifier.ts'
 import { Reached } from './pop/pop-cursor.ts'
@@ -42,7 +43,11 @@ export class PostgresQueue implements Queue {
   readonly shared = true
   /** The tables are UNLOGGED: after a crash, on a promoted replica and in a base backup they are empty. */
   readonly rollsBack = false
-  readonly pushFrom: Queue['pushFrom']
+  readonly filler: Queue['filler']
+  readonly inspection: QueueInspection = {
+    peek: (job, keys) => this.#peek(job, keys),
+    facts: () => this.#facts(),
+  }
   readonly #db: SqlExecutor
   readonly #clock: Clock
   readonly #bell: Bell
@@ -61,7 +66,7 @@ export class PostgresQueue implements Queue {
   constructor(db: SqlExecutor, options: PostgresQueueOptions) {
     const { clock, bell = new Bell({ clock, listen: null }), bounds = {}, pages, rotates } = options
     this.#db = db
-    this.pushFrom = pages && ((request) => this.#fill(pages, request))
+    this.filler = pages && { fill: (request) => this.#fill(pages, request) }
     this.#clock = clock
     this.#bell = bell
     this.#pushes = new Pushes(db, clock, { ...defaultBounds, ...bounds })
@@ -86,7 +91,7 @@ export class PostgresQueue implements Queue {
     if (request.waitMs <= 0) return this.#popDue(request)
     const until = this.#clock.now() + request.waitMs
     // Listening begins before the look, so that a push in between is not slept through.
-    const waiter = this.#bell.join(new Map(request.jobs.map(({ job, named = false }) => [job, named])))
+    const waiter = this.#bell.join(new Map(request.jobs.map(({ job, receipts = false }) => [job, receipts])))
     try {
       for (;;) {
         const { rung } = waiter
@@ -125,14 +130,14 @@ export class PostgresQueue implements Queue {
     return new Map(rows.map((row) => [row.job as string, { due: Number(row.due), delayed: Number(row.delayed) }]))
   }
 
-  async peek(job: string, keys: readonly string[]) {
+  async #peek(job: string, keys: readonly string[]) {
     const { rows } = await this.#db.query(statements.inspect.peek, [job, textArray(keys)])
     return new Map(
       rows.map((row) => [row.key as string, { dueInMs: Number(row.due_ms), fresh: row.fresh === true }] as const),
     )
   }
 
-  async examine(): Promise<QueueFacts> {
+  async #facts(): Promise<QueueFacts> {
     const [{ rows }, wakes] = await Promise.all([this.#db.query(statements.inspect.server), this.#bell.hears()])
     return { size: { bytes: Number(rows[0]?.bytes), hints: Number(rows[0]?.hints) }, wakes }
   }
@@ -181,12 +186,11 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  /** A hint that was told by name: who takes its key takes it out on the way. Others may be quicker, and it is theirs then. */
+  /** A hint whose key the notification named. It is still in the queue; the claim removes it, unless another worker is quicker. */
   #named({ job, key }: NamedHint): Popped {
     this.#idleMs = pollMs.quick
     this.#rotation?.popped(true)
-    const removal = { text: claimStatements.claims.redeemReceipt, values: [job, key] }
-    return { hints: [{ job, key, fresh: true }], mark: undefined, removal }
+    return { hints: [{ job, key, fresh: true }], mark: undefined, receipt: receiptOf({ job, key }) }
   }
 
   /** What a push that was just heard of has brought, quicker; undefined: nothing. Both lanes were empty right before. */

@@ -14,12 +14,14 @@ function scene(each: () => number, fails: (keys: readonly string[]) => boolean =
     clock: systemClock,
     claims: new Claims(systemRandom),
     ledger: {
-      settleWith: async (_, rows): Promise<Together> => {
-        const keys = rows.map(({ key }) => key)
-        shared.push(keys)
-        await systemClock.gather()
-        if (fails(keys)) throw new Error('one of them fails')
-        return { answers: keys.map((key) => ({ rows: [{ key }] })), tookMs: each() * keys.length }
+      shared: {
+        settle: async (_, rows): Promise<Together> => {
+          const keys = rows.map(({ key }) => key)
+          shared.push(keys)
+          await systemClock.gather()
+          if (fails(keys)) throw new Error('one of them fails')
+          return { answers: keys.map((key) => ({ rows: [{ key }] })), tookMs: each() * keys.length }
+        },
       },
     },
   })

@@ -2,6 +2,7 @@
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { Filled, FillRequest } from '../../../../queue/queue.ts'
 import { type Row, type SqlDatabase, sqlState } from '../../../../store/sql-client.ts'
+import { queryOf } from '../../store/opaque.ts'
 import { statements } from '../statements.gen.ts'
 
 /** `room`: hints that the lane may still take. `looks`: some of them may be there; else all are expected to be new. */
@@ -10,8 +11,9 @@ export async function fill(
   { job, page, limit, timeoutMs, epoch = null }: FillRequest,
   { room, looks }: { readonly room: number; readonly looks: boolean },
 ): Promise<Filled> {
-  const values = [...page.values, job, epoch === null ? null : String(epoch), Math.max(0, room), limit]
-  const send = (how: Look) => db.queryWithin(timeoutMs, textOf(page, how), values)
+  const query = queryOf(page)
+  const values = [...query.values, job, epoch === null ? null : String(epoch), Math.max(0, room), limit]
+  const send = (how: Look) => db.queryWithin(timeoutMs, textOf(query, how), values)
   const { rows } = await send(looks ? 'looks' : 'all new').catch((error: unknown) => {
     // One of them is there after all, or somebody pushes it at this moment: it is quicker without looking for that, but not then.
     if (sqlState(error) === '23505') return send('looks twice')

@@ -1,9 +1,13 @@
-// The ledger in SQL: one statement per verb, a hundred keys each.
+// The ledger in SQL. Each verb is one statement for a batch of keys; takes and settles have several forms, and this file chooses.
 import { messageOf } from '../../../../base/errors.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
-import type { Claim, Ledger, SettleRow, TakeAnswer } from '../../../../store/ledger.ts'
-import { type Row, type SqlDatabase, type SqlExecutor, sqlState, type Together } from '../../../../store/sql-client.ts'
+import { nothingRemembered } from '../../../../store/claim.ts'
+import type { Claim, Ledger, OneTripClaims, SettleRow, TakeAnswer } from '../../../../store/ledger.ts'
+import type { Source } from '../../../../store/source.ts'
+import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../../store/sql-client.ts'
 import { areOrdered, numberArray, orderedTexts, textArray } from '../list-encoding.ts'
+import { hintOf } from '../opaque.ts'
+import type { SqlSource } from '../source/source.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** After a take of keys that were remembered, so many look first. */
@@ -13,6 +17,7 @@ const looks = 20
 const spread = 2
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
+  const { together } = db
   let looksLeft = 0
   /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered; or they cannot be told in short. */
   const takesNew = async <T>(
@@ -34,34 +39,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       return null
     }
   }
-  /** Of one key, whose hint is still in the queue. */
-  const takesNamed = async (
-    send: NonNullable<SqlDatabase['queryThenTheirs']>,
-    holder: string,
-    claims: readonly Claim[],
-    check: SqlQuery,
-    removal: SqlQuery,
-  ): ReturnType<NonNullable<Ledger['takeThenCheck']>> => {
-    const { job, key, take } = claims[0] as Claim
-    const values = [holder, job, key, String(take)]
-    const { own, theirs } = await send([removal, { text: texts().claims.takeWithReceipt, values }], check, job)
-    if (own[0]?.rows[0]?.popped !== true) return 'gone'
-    return Number(own[1]?.rows[0]?.taken) === 1 ? { checked: theirs } : null
-  }
-  const { queryThenTheirs } = db
   return {
-    ...(queryThenTheirs && {
-      async takeThenCheck(holder, claims, check, removal) {
-        if (removal) return takesNamed(queryThenTheirs, holder, claims, check, removal)
-        const both = await takesNew(
-          holder,
-          claims,
-          (take) => queryThenTheirs([take], check, claims[0]?.job ?? ''),
-          ({ own }) => own[0] as { rows: Row[] },
-        )
-        return both && { checked: both.theirs }
-      },
-    }),
+    ...(db.queryThenTheirs && { oneTrip: oneTrip(db.queryThenTheirs, takesNew, texts) }),
     async take(holder, claims, { suspects = false } = {}) {
       const one = ({ text, values }: SqlQuery) => db.query(text, values)
       if (!suspects && (await takesNew(holder, claims, one, (sent) => sent)))
@@ -97,9 +76,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       const answer = await (tx ?? db).query(texts().claims.settle, [holder, JSON.stringify(input)])
       return new Set(answer.rows.map((row) => Number(row.take)))
     },
-    ...(db.together && {
-      settleWith: (holder, rows, effects) =>
-        db.together?.(effects, settleAll(texts(), holder, rows)) as Promise<Together>,
+    ...(together && {
+      shared: { settle: (holder, rows, effects) => together(effects, settleAll(texts(), holder, rows)) },
     }),
     async fence(holder, claims, tx) {
       const { rows } = await tx.query(texts().claims.fence, [holder, JSON.stringify(claims)])
@@ -128,6 +106,48 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     },
   }
 }
+
+type TakesNew = <T>(
+  holder: string,
+  claims: readonly Claim[],
+  send: (query: SqlQuery) => Promise<T>,
+  answer: (sent: T) => { rows: Row[] },
+) => Promise<T | null>
+
+/** A take with its check right behind it, in one packet: the check begins when the take has committed (S2). */
+function oneTrip(
+  send: NonNullable<SqlDatabase['queryThenTheirs']>,
+  takesNew: TakesNew,
+  texts: () => Statements,
+): OneTripClaims {
+  return {
+    async claim(holder, source, claims, receipt) {
+      if (!isSqlSource(source)) return null
+      const [first] = claims as [Claim, ...Claim[]]
+      const check = await source.checkQuery(claims.map(({ key }) => key))
+      const answerOf = (theirs: { rows: Row[] } | null) => ({ checked: theirs && check.read(theirs) })
+      if (!receipt) {
+        const both = await takesNew(
+          holder,
+          claims,
+          (take) => send([take], check, first.job),
+          ({ own }) => own[0] as { rows: Row[] },
+        )
+        return both && answerOf(both.theirs)
+      }
+      // The hint may be in the queue still: redeem-receipt.sql removes it, and take-with-receipt.sql takes the key if it did.
+      const hint = hintOf(receipt)
+      const redeem = { text: texts().claims.redeemReceipt, values: [hint.job, hint.key] }
+      const take = { text: texts().claims.takeWithReceipt, values: [holder, first.job, first.key, String(first.take)] }
+      const { own, theirs } = await send([redeem, take], check, first.job)
+      if (own[0]?.rows[0]?.popped !== true) return 'gone'
+      return Number(own[1]?.rows[0]?.taken) === 1 ? answerOf(theirs) : null
+    },
+  }
+}
+
+/** A source of the user's own functions has no statement to send. */
+const isSqlSource = (source: Source): source is SqlSource => 'checkQuery' in source
 
 async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly SettleRow[]) {
   if (rows.length === 0) return new Set<number>()
@@ -210,15 +230,6 @@ type Remembered = [
   version: string | null,
   together: number | null,
 ]
-
-const nothingRemembered = {
-  verdict: 'taken',
-  waitMs: 0,
-  failures: 0,
-  crashes: 0,
-  version: null,
-  together: null,
-} as const
 
 /** Take numbers as one text: cheaper than a row for each. */
 const takesOf = (list: unknown): Set<number> =>

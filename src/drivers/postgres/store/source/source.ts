@@ -4,10 +4,11 @@ import type { Job } from '../../../../job/job.ts'
 import { keyBytesMax } from '../../../../job/key.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { Ledger } from '../../../../store/ledger.ts'
-import type { Checked, CheckQuery, HeldCounts, PendingKey, Source } from '../../../../store/source.ts'
+import type { Checked, HeldCounts, PendingKey, Source } from '../../../../store/source.ts'
 import { type Row, type SqlDatabase, sqlState } from '../../../../store/sql-client.ts'
 import { unmetConditions } from '../diagnose/unmet-conditions.ts'
 import { divider, textArray } from '../list-encoding.ts'
+import { serverPageOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { customSource } from './custom-source.ts'
 import { isBare, pageOf, pageText } from './page-encoding.ts'
@@ -35,7 +36,17 @@ const slotsOf = ({ name: lane }: Job): SqlQuery => ({
   values: [lane],
 })
 
-export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source {
+/** The statement of a check, and how its answer is read. */
+export interface CheckQuery extends SqlQuery {
+  readonly read: (answer: { readonly rows: readonly Row[] }) => Checked
+}
+
+/** A source whose check the store can send right behind a take. */
+export interface SqlSource extends Source {
+  checkQuery(keys: readonly string[]): CheckQuery | Promise<CheckQuery>
+}
+
+export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source | SqlSource {
   if (job.custom) return customSource(db, ledger, job, job.custom)
   const read = job.query ?? (() => (job.slots ? slotsOf(job) : intentsOf(job, texts())))
   let known: Promise<QueryShape> | undefined
@@ -87,14 +98,34 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     get dated() {
       return dated
     },
+    redeems: true,
     finishes: job.slots ? 'slot' : job.query ? null : 'intent',
-    pageQuery,
-    async pageEnd(after, limit, timeoutMs) {
-      const query = read()
-      const cursor = after === null ? [] : job.key.split(after)
-      const text = pageEndText(job, query, await shapeOf(), after !== null)
-      const { rows } = await named(db.queryWithin(timeoutMs, text, [...query.values, limit - 1, ...cursor]))
-      return (rows[0]?.key as string | undefined) ?? null
+    serverPages: {
+      page: async (...where) => serverPageOf(await pageQuery(...where)),
+      async end(after, limit, timeoutMs) {
+        const query = read()
+        const cursor = after === null ? [] : job.key.split(after)
+        const text = pageEndText(job, query, await shapeOf(), after !== null)
+        const { rows } = await named(db.queryWithin(timeoutMs, text, [...query.values, limit - 1, ...cursor]))
+        return (rows[0]?.key as string | undefined) ?? null
+      },
+      async lastKey(timeoutMs) {
+        const query = read()
+        const keys = (await shapeOf()).keys.map((key) => `q.${key}`)
+        const there = keys.map((key) => `${key} is not null`).join(' and ')
+        const order = keys.map((key) => `${key} desc`).join(', ')
+        const text = `select ${keyText(keys)} as key from (\n${query.text}\n) q where ${there} order by ${order} limit 1`
+        const { rows } = await named(db.queryWithin(timeoutMs, text, query.values))
+        return (rows[0]?.key as string | undefined) ?? null
+      },
+    },
+    queries: {
+      page: pageQuery,
+      check: async (keys) => checkQuery(keys),
+      async keys() {
+        const [query, { keys }] = [read(), await shapeOf()]
+        return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
+      },
     },
     async page(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
@@ -102,19 +133,6 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
       return pageOf(job.key, rows[0] as Row)
     },
     checkQuery,
-    async lastKey(timeoutMs) {
-      const query = read()
-      const keys = (await shapeOf()).keys.map((key) => `q.${key}`)
-      const there = keys.map((key) => `${key} is not null`).join(' and ')
-      const order = keys.map((key) => `${key} desc`).join(', ')
-      const text = `select ${keyText(keys)} as key from (\n${query.text}\n) q where ${there} order by ${order} limit 1`
-      const { rows } = await named(db.queryWithin(timeoutMs, text, query.values))
-      return (rows[0]?.key as string | undefined) ?? null
-    },
-    async keysQuery() {
-      const [query, { keys }] = [read(), await shapeOf()]
-      return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
-    },
     async held(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
       const { rows } = await named(
