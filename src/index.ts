@@ -69,7 +69,6 @@ export type {
 } from './store/inspector.ts'
 export type * from './store/intents.ts'
 export type * from './store/ledger.ts'
-export { adviceOn } from './store/opening.ts'
 export type * from './store/source.ts'
 export type * from './store/sql-client.ts'
 export type { Store } from './store/store.ts'

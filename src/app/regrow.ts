@@ -39,7 +39,7 @@ import { instantsOf, patternMistake } from '../schedule/reconcile.ts'
 import { handOver, handOverLane } from '../schedule/runtime-schedules.ts'
 import { beginning } from '../schedule/start-slots.ts'
 import { claimKeys } from '../store/claim.ts'
-import { isAway, isOutage, isRefused } from '../store/opening.ts'
+import { isRefusal, StoreErrors } from '../store/errors.ts'
 import { guardedStore, originalSource } from '../store/resilient-store.ts'
 import type { Source } from '../store/source.ts'
 import { guards } from '../store/unclaimed-ledger.ts'
@@ -68,17 +68,18 @@ export function compose<Tx = Transaction>(
   { clock, random, isProduction = inProduction }: Surroundings,
 ): App<Tx> {
   const registry = new Registry()
+  const errors = new StoreErrors()
   const { leaseMs, guard, mistakes } = readApp(options)
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
-  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, isOutage)
+  const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, errors.isOutage)
   const life = new Life(clock)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
 
   const connected = once(async () => {
     life.check()
-    return options.store.open({ clock, leaseMs })
+    return errors.of(options.store.open({ clock, leaseMs }))
   })
   const guarded = once(async () => guardedStore((await connected()).store, clock, random))
   const stored = once(async () => {
@@ -140,6 +141,7 @@ export function compose<Tx = Transaction>(
       record: async (...args) => (await stored()).intents.record(...args),
       openWriters: async () => (await stored()).intents.openWriters(),
     },
+    classify: errors.classify,
   }
   const enqueuing: EnqueuePorts = { ...arrow, together: enqueuingTogether(arrow) }
 
@@ -267,7 +269,7 @@ export function compose<Tx = Transaction>(
       const serves = { ...choice }
       serving.add(serves)
       const start = async (leaving: AbortSignal) => {
-        const opening = { delayMs: 500, again: waitsForStore(events), signal: leaving }
+        const opening = { delayMs: 500, again: waitsForStore(events, errors), signal: leaving }
         const { store, queue, fallback, canary, source, push, fill } = await retry(clock, random, opening, opened)
         // Nobody would stop what begins after this.
         leaving.throwIfAborted()
@@ -322,7 +324,7 @@ export function compose<Tx = Transaction>(
             random,
             failed: (loop, error) => {
               events.emit('loop.failed', { loop, error })
-              if (loop === 'beat' && isRefused(error)) reject(error)
+              if (loop === 'beat' && isRefusal(errors.classify(error))) reject(error)
             },
           },
           (loop) => events.emit('loop.stalled', { loop }),
@@ -333,7 +335,15 @@ export function compose<Tx = Transaction>(
         return { worker, watchdog, registered }
       }
       const jobNames = names(handlers.map(({ job }) => job))
-      return handleOf({ clock, events, life, jobs: jobNames, start, over: () => serving.delete(serves) })
+      return handleOf({
+        clock,
+        events,
+        life,
+        jobs: jobNames,
+        start,
+        refusal: errors.refusal,
+        over: () => serving.delete(serves),
+      })
     },
   }
   return life.guard(app, ['job', 'jobs', 'on', 'work', 'close'])
@@ -342,8 +352,8 @@ export function compose<Tx = Transaction>(
 const names = (jobs: readonly Job[]) => jobs.map(({ name }) => name)
 
 /** A worker that finds its store away at the start waits for it; one that finds a mistake says so and ends. */
-const waitsForStore = (events: Events<EventMap>) => (error: unknown) => {
-  const waits = isAway(error)
+const waitsForStore = (events: Events<EventMap>, errors: StoreErrors) => (error: unknown) => {
+  const waits = errors.isAway(error)
   if (waits) events.emit('loop.failed', { loop: 'open', error })
   return waits
 }

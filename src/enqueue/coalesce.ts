@@ -3,8 +3,8 @@
 import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import type { EnqueueReport } from '../job/declaration.ts'
-import { type IntentRow, isNameHeld } from '../store/intents.ts'
-import { sqlState } from '../store/sql-client.ts'
+import type { StoreErrorKind } from '../store/errors.ts'
+import type { IntentRow } from '../store/intents.ts'
 import { type Caller, namesOf, recordFor } from './caller.ts'
 import { Held, type HeldPorts } from './held.ts'
 import { rowsThatFit } from './intents.ts'
@@ -99,9 +99,10 @@ class Line {
         // Committed: whatever becomes of the others of the batch, these are told so.
         for (const caller of part) untold.delete(caller)
       })
-    const isHeld = (error: unknown) => this.#held !== null && isNameHeld(error)
+    const { classify } = this.#ports
+    const isHeld = (error: unknown) => this.#held !== null && classify(error) === 'lock_timeout'
     try {
-      const { broken } = await bisect(batch, record, (error) => isHeld(error) || isRowsFault(error))
+      const { broken } = await bisect(batch, record, (error) => isHeld(error) || isRowsFault(classify(error)))
       for (const [caller, error] of broken)
         if (isHeld(error)) this.#held?.add(this.#job, caller)
         else caller.reject(error)
@@ -118,4 +119,4 @@ class Line {
  * M36: data that the store cannot hold, a constraint or trigger that refuses it, a limit of the server or of its time; and a
  * deadlock that came again and again: a row alone has none.
  */
-const isRowsFault = (error: unknown) => /^(22|23|40|54|P0)|^57014$/.test(sqlState(error) ?? '')
+const isRowsFault = (kind: StoreErrorKind) => ['bad_row', 'conflict', 'timeout'].includes(kind)

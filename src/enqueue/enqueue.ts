@@ -9,6 +9,7 @@ import type { EnqueueInputOptions, EnqueuePendingOptions, EnqueueReport, Transac
 import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
+import type { Classify } from '../store/errors.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
 import { isInTransaction } from '../store/single-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
@@ -22,6 +23,7 @@ export interface EnqueuePorts {
   readonly random: Random
   readonly push: Push
   readonly intents: Pick<Intents, 'record' | 'openWriters'>
+  readonly classify: Classify
   readonly together: RecordTogether
 }
 

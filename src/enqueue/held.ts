@@ -4,12 +4,14 @@
 import type { Clock } from '../base/clock.ts'
 import { readable } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
-import { type Intents, isNameHeld, type OpenWriter } from '../store/intents.ts'
+import type { Classify } from '../store/errors.ts'
+import type { Intents, OpenWriter } from '../store/intents.ts'
 import { type Caller, type CallerPorts, namesOf, recordFor } from './caller.ts'
 
 export interface HeldPorts extends CallerPorts {
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly intents: Pick<Intents, 'record' | 'openWriters'>
+  readonly classify: Classify
 }
 
 interface Waiting {
@@ -77,7 +79,7 @@ export class Held {
     try {
       await recordFor(this.#ports, job, [caller], () => {})
     } catch (error) {
-      if (isNameHeld(error)) return false
+      if (this.#ports.classify(error) === 'lock_timeout') return false
       caller.reject(error)
     }
     return true

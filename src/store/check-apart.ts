@@ -3,17 +3,19 @@
 // passes at the same moment (L9).
 import { bisect } from '../base/bisect.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
+import { type Classify, isBadRow } from './errors.ts'
 import type { Checked, Source } from './source.ts'
-import { sqlState } from './sql-client.ts'
 
 type Check = Source['check']
 
-/** `check` with its batches halved; `isRefused` says of an error that a row is its cause. */
+/** `check` with its batches halved until a bad row is alone. */
 export const checkApart =
-  (name: string, check: Check, isRefused: (error: unknown) => boolean): Check =>
+  (name: string, check: Check, classify: Classify): Check =>
   async (keys) => {
-    const judge = new Judge(name, check)
-    const isKeysFault = (error: unknown) => isRefused(error) || isCancelled(error)
+    /** The verdict of the judge has such an error as its cause, and is not one. */
+    const isCancelled = (error: unknown) => !(error instanceof RegrowError) && classify(error) === 'timeout'
+    const judge = new Judge(name, check, isCancelled)
+    const isKeysFault = (error: unknown) => isBadRow(classify(error)) || isCancelled(error)
     const { answers, broken } = await bisect(keys, (part) => judge.ask(part), isKeysFault)
     // When no key passes, it is the query that is broken, not its keys.
     if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
@@ -26,26 +28,25 @@ export const checkApart =
     }
   }
 
-/** Our own verdict has such an error as its cause, and is none. */
-const isCancelled = (error: unknown) => !(error instanceof RegrowError) && sqlState(error) === '57014'
-
 /** Decides for one batch whose fault a cancelled statement is. */
 class Judge {
   readonly #name: string
   readonly #check: Check
+  readonly #isCancelled: (error: unknown) => boolean
   /** A key that passed while others were cancelled. */
   #witness: string | undefined
 
-  constructor(name: string, check: Check) {
+  constructor(name: string, check: Check, isCancelled: (error: unknown) => boolean) {
     this.#name = name
     this.#check = check
+    this.#isCancelled = isCancelled
   }
 
   async ask(part: readonly string[]): Promise<Checked> {
     try {
       return await this.#check(part)
     } catch (error) {
-      if (!isCancelled(error)) throw error
+      if (!this.#isCancelled(error)) throw error
       if (part.length === 1) return this.#beside(part, error)
       // Halving a batch while nothing passes would take a time limit for each half, down to the last key.
       this.#witness ??= await this.#passing(part)
@@ -58,7 +59,7 @@ class Judge {
     if (this.#witness === undefined) throw this.#slow(error)
     const [witness, own] = await Promise.allSettled([this.#check([this.#witness]), this.#check(one)])
     if (own.status === 'fulfilled') return own.value
-    throw witness.status === 'rejected' && isCancelled(own.reason) ? this.#slow(own.reason) : own.reason
+    throw witness.status === 'rejected' && this.#isCancelled(own.reason) ? this.#slow(own.reason) : own.reason
   }
 
   /** A key that passes by itself: of the first, the middle and the last, asked about at once. */

@@ -1,5 +1,5 @@
 // Work that has no natural row: a store row of its own, written once however often the write is repeated.
-import { type SqlExecutor, sqlState } from './sql-client.ts'
+import type { SqlExecutor } from './sql-client.ts'
 
 export interface IntentRow {
   readonly id: string
@@ -28,7 +28,7 @@ export interface IntentAnswer {
 export interface Intents {
   /**
    * Writes intents, in `tx` where one is given; answers in the order of the rows. Without `tx` it waits for no other transaction that
-   * holds an id or a unique key of these rows: it fails with `isNameHeld`, and nothing is written. In `tx`, an intent that a row with
+   * holds an id or a unique key of these rows: it fails with an error of the kind `lock_timeout`, and nothing is written. In `tx`, an intent that a row with
    * `untilStart` is merged into does not start before the transaction has ended.
    */
   record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
@@ -53,6 +53,3 @@ export interface OpenWriter {
   readonly state: string | null
   readonly openMs: number | null
 }
-
-/** True when a record failed because another open transaction holds an id or a unique key of its rows. */
-export const isNameHeld = (error: unknown): boolean => sqlState(error) === '55P03'

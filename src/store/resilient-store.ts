@@ -6,21 +6,22 @@ import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
 import type { Source } from './source.ts'
-import { isConflict, sqlState } from './sql-client.ts'
 import type { Store } from './store.ts'
 
 /** Longer than any statement of ours may take, shorter than anybody's patience. */
 const deadlineMs = 25_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
-const afterDeadlock: RetryChoice = {
-  delayMs: 10,
-  again: (error, tries) => isConflict(error) && tries < triesAfterDeadlock,
-}
 /** A minute, or two when each try waits for a table. */
 const triesToMigrate = 20
 
 export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
+  const { classify } = store
+  const afterDeadlock: RetryChoice = {
+    delayMs: 10,
+    again: (error, tries) => classify(error) === 'conflict' && tries < triesAfterDeadlock,
+  }
+  const isInTheWay = (error: unknown) => ['conflict', 'lock_timeout'].includes(classify(error))
   const ended = <T>(what: string, work: () => Promise<T>): Promise<T> => withDeadline(clock, deadlineMs, what, work())
   const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
     retry(clock, random, afterDeadlock, () => ended(what, work))
@@ -77,7 +78,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     source: (job) => {
       const [name, source] = [`source of "${job.name}"`, store.source(job)]
       const guarded = port(name, source)
-      const check = checkApart(name, (keys) => guarded.check(keys), isRefused)
+      const check = checkApart(name, (keys) => guarded.check(keys), classify)
       const wrapped = new Proxy(guarded, {
         get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),
       })
@@ -95,14 +96,3 @@ export const originalSource = (source: Source): Source => originals.get(source) 
 /** The transaction that a call belongs to. Other arguments are data. */
 const isTransaction = (argument: unknown): boolean =>
   typeof (argument as { query?: unknown } | null | undefined)?.query === 'function'
-
-const isInTheWay = (error: unknown) => isConflict(error) || sqlState(error) === '55P03'
-
-/**
- * True when the store refuses what a row holds: a value out of range, a constraint, a limit of the server, a trigger that raises.
- * Another row may pass, and another try of this one would not.
- */
-export const isRefused = (error: unknown): boolean => /^(22|23|54|P0)/.test(sqlState(error) ?? '')
-
-/** True when the store is away or unwell and the same call may succeed later; a mistake in it would only repeat. */
-export const isPassing = (error: unknown): boolean => !isRefused(error) && !/^(42|XX)/.test(sqlState(error) ?? '')

@@ -103,30 +103,3 @@ export interface Together {
   readonly answers: readonly { rows: Row[] }[]
   readonly tookMs: number
 }
-
-/** True when two transactions were in each other's way, and one of them had to give up: it may be begun again as a whole. */
-export const isConflict = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')
-
-/** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
-const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const
-/** A driver of Prisma calls it so; its `code` may be a word of its own. */
-const codes = ['originalCode', 'code'] as const
-
-/** Errors hold each other; deeper than this there is none that a client would make. */
-const depthMost = 6
-
-/** SQLSTATE of an error, wherever a client keeps it; undefined when the server gave none. */
-export function sqlState(error: unknown, depth = 0): string | undefined {
-  if (typeof error !== 'object' || error === null || depth > depthMost) return undefined
-  const found = error as Readonly<Record<string, unknown>>
-  for (const name of codes) if (isSqlState(found[name])) return found[name]
-  for (const name of inner) {
-    const state = sqlState(found[name], depth + 1)
-    if (state !== undefined) return state
-  }
-  return undefined
-}
-
-/** Five characters with a digit among them: `EPIPE` is of a socket, and P1001 to P6999 are numbers of Prisma. */
-const isSqlState = (code: unknown): code is string =>
-  typeof code === 'string' && /^(?=.*\d)(?!P[1-9]\d{3}$)[0-9A-Z]{5}$/.test(code)

@@ -4,6 +4,7 @@ import type { Job } from '../job/job.ts'
 import type { Marks } from './canary.ts'
 import type { Census } from './census.ts'
 import type { Coverage } from './coverage.ts'
+import type { Classify } from './errors.ts'
 import type { Examiner } from './examiner.ts'
 import type { Explainer } from './explainer.ts'
 import type { Forgetting } from './forgetting.ts'
@@ -39,6 +40,10 @@ export interface Store<Tx = Transaction> {
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  /** The kind of an error that a call of this store ended with. Knows errors of connections that could not be made, too. */
+  readonly classify: Classify
+  /** What a person should do about such an error, where it is known. */
+  readonly advise?: ((error: unknown) => string | undefined) | undefined
   /** A connection for a run's transactions, before it starts; null: there are enough. See `SqlDatabase.reserve`. */
   readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */

@@ -4,7 +4,7 @@ import { Batcher } from '../base/batcher.ts'
 import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
 import { groupBy } from '../base/group-by.ts'
-import { isRefused } from '../store/resilient-store.ts'
+import { type Classify, isBadRow } from '../store/errors.ts'
 import type { EndedTurn, Healed, Sweeps } from '../store/sweeps.ts'
 
 /** Turns that end in one statement at most. */
@@ -25,6 +25,7 @@ interface Written {
 export function turnEnder(
   clock: Clock,
   sweeps: Pick<Sweeps, 'end'>,
+  classify: Classify,
 ): (owner: string, ended: EndedTurn) => Promise<readonly Healed[]> {
   const endings = new Batcher<Ending, Written>(clock, togetherMax, async (items) => {
     const written = new Map<Ending, Written>()
@@ -34,7 +35,7 @@ export function turnEnder(
           owner,
           part.map(({ ended }) => ended),
         )
-      const { answers, broken } = await bisect(some, end, isRefused)
+      const { answers, broken } = await bisect(some, end, (error) => isBadRow(classify(error)))
       for (const [item, error] of broken) written.set(item, { healed: [], error })
       // A loss is healed by all of these turns together, and told once.
       const teller = some.find((item) => !broken.has(item))

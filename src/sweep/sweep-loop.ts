@@ -11,6 +11,7 @@ import { fingerprint } from '../job/fingerprint.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import type { Fill, Push } from '../queue/push.ts'
+import type { Classify } from '../store/errors.ts'
 import type { Ledger } from '../store/ledger.ts'
 import type { Audits } from '../store/ledger-audit.ts'
 import type { Pauses } from '../store/pauses.ts'
@@ -29,6 +30,7 @@ export interface TurnPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly sweeps: Sweeps
+  readonly classify: Classify
   readonly pauses: Pauses
   readonly ledger: Ledger
   readonly audits: Audits
@@ -60,7 +62,7 @@ const firstErrorMs = 10_000
 export function sweepLoop(ports: TurnPorts): LoopSpec {
   const { sweeps, pauses, jobs, holder, clock, events } = ports
   const won = new WonTurns(clock)
-  const end = turnEnder(clock, sweeps)
+  const end = turnEnder(clock, sweeps, ports.classify)
   let declared = false
   return {
     name: 'sweep',

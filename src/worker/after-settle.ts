@@ -9,8 +9,8 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
+import { type Classify, isPassing } from '../store/errors.ts'
 import type { Ledger } from '../store/ledger.ts'
-import { isPassing } from '../store/resilient-store.ts'
 import type { Source } from '../store/source.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import type { Claims } from './held-claims.ts'
@@ -28,6 +28,7 @@ export interface AftermathPorts {
   readonly random: Random
   readonly ledger: Ledger
   readonly claims: Claims
+  readonly classify: Classify
   readonly sweeps: Pick<Sweeps, 'noProgress'>
   readonly source: (job: Job) => Source
   /** Aborts when the worker has stopped: nothing is tried again after that. */
@@ -129,9 +130,9 @@ function tell(events: Events<EventMap>, { ended, settlement, held }: Settled, he
 }
 
 async function askProgress(ports: AftermathPorts & OpenClaims, job: Job, entries: readonly Ready[]): Promise<void> {
-  const { clock, sweeps, source, random, push, events, over } = ports
+  const { clock, sweeps, source, random, push, events, classify, over } = ports
   // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
-  const again = (error: unknown, tries: number) => isPassing(error) && tries < progressTries
+  const again = (error: unknown, tries: number) => isPassing(classify(error)) && tries < progressTries
   const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again, signal: over }, () =>
     progress(ports, source(job), job, entries),
   )

@@ -18,9 +18,10 @@ export interface WorkerPorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly log: Log
-  readonly store: Pick<Store<unknown>, 'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve'> & {
-    readonly claim: ClaimKeys
-  }
+  readonly store: Pick<
+    Store<unknown>,
+    'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve' | 'classify'
+  > & { readonly claim: ClaimKeys }
   readonly source: (job: Job) => Source
   readonly queue: PopQueue
   readonly push: Push

@@ -7,7 +7,6 @@ import type { Events } from '../base/events.ts'
 import { closedError, type Life } from '../base/life.ts'
 import type { LoopReport, Watchdog } from '../base/watchdog.ts'
 import type { EventMap } from '../job/event-map.ts'
-import { refusal } from '../store/opening.ts'
 import type { SlotReport } from './capacity.ts'
 import { stop } from './stop.ts'
 import type { Worker } from './worker.ts'
@@ -28,13 +27,15 @@ export interface HandlePorts {
   readonly jobs: readonly string[]
   /** Opens the store and starts the worker; its signal ends the wait for a store that is away. */
   readonly start: (leaving: AbortSignal) => Promise<StartedWorker>
+  /** Why there is no worker, as the author of the app should read it. */
+  readonly refusal: (error: unknown) => RegrowError
   /** Called once, when it stops or cannot start. */
   readonly over: () => void
 }
 
 const graceDefault: Duration = '25s'
 
-export function handleOf({ clock, events, life, jobs, start, over }: HandlePorts) {
+export function handleOf({ clock, events, life, jobs, start, refusal, over }: HandlePorts) {
   const leaving = new AbortController()
   const now = new AbortController()
   let stopping: Promise<void> | undefined

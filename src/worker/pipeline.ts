@@ -75,15 +75,17 @@ export class Pipeline {
       giveBack: (entry) => giveBack(this.#back, [entry]),
       failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
     })
-    this.progress = progressOf({ ...ports, ledger: store.ledger, sweeps: store.sweeps, claims, over })
+    const { ledger, sweeps, classify } = store
+    this.progress = progressOf({ ...ports, ledger, sweeps, classify, claims, over })
     // While one waits for the disk, the next whole batch is on its way.
     this.#settler = new Batcher(clock, settleMax, (batch) => this.#settle(batch), { whole: 1 })
     this.#ending = { settler: this.#settler, claims, slots, events }
     const transact = transacts({
       clock,
       random,
-      ledger: store.ledger,
+      ledger,
       claims,
+      classify,
       transaction: (fn, options) => store.transaction(fn, options),
       source: ({ job }) => source(job),
       used: (job) => this.#starts.uses.used(job),
@@ -238,7 +240,7 @@ export class Pipeline {
   async #settle(batch: readonly Ended[]): Promise<Settled[]> {
     const { ports, claims, over } = this.#parts
     const send = (part: readonly Ended[]) => settle(ports.store.ledger, claims, ports.source, part)
-    const results = await settleUntilRecorded({ ...ports, claims, over, send }, batch)
+    const results = await settleUntilRecorded({ ...ports, classify: ports.store.classify, claims, over, send }, batch)
     await aftermath({ ...ports, ask: this.progress }, results)
     return results
   }

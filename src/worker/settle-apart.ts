@@ -7,7 +7,7 @@ import type { Events } from '../base/events.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
-import { isPassing, isRefused } from '../store/resilient-store.ts'
+import { type Classify, isBadRow, isPassing } from '../store/errors.ts'
 import type { Claims } from './held-claims.ts'
 import type { Ended, Settled } from './stages.ts'
 
@@ -16,6 +16,7 @@ export interface SettlePorts {
   readonly random: Random
   readonly events: Events<EventMap>
   readonly claims: Claims
+  readonly classify: Classify
   /** Aborts when the worker has stopped: nothing is tried again after that. */
   readonly over: AbortSignal
   /** Settles a part of a batch. */
@@ -24,12 +25,13 @@ export interface SettlePorts {
 
 /** Settles a batch. A store that is away is nobody's failure: claims are kept until it answers, or until they are another worker's. */
 export function settleUntilRecorded(ports: SettlePorts, batch: readonly Ended[]): Promise<Settled[]> {
-  const { clock, random, events, claims, over, send } = ports
+  const { clock, random, events, claims, classify, over, send } = ports
   const { holder } = claims
-  const again = (error: unknown) => isPassing(error) && holder === claims.holder
+  const again = (error: unknown) => isPassing(classify(error)) && holder === claims.holder
   return settleApart(
     batch,
     (part) => retry(clock, random, { delayMs: 100, again, signal: over }, () => send(part)),
+    classify,
     (error) => events.emit('loop.failed', { loop: 'settle', error }),
   )
 }
@@ -38,9 +40,10 @@ export function settleUntilRecorded(ports: SettlePorts, batch: readonly Ended[])
 export async function settleApart(
   batch: readonly Ended[],
   send: (part: readonly Ended[]) => Promise<Settled[]>,
+  classify: Classify,
   failed: (error: unknown) => void,
 ): Promise<Settled[]> {
-  const { answers, broken } = await bisect(batch, send, isRefused)
+  const { answers, broken } = await bisect(batch, send, (error) => isBadRow(classify(error)))
   if (broken.size === 0) return answers.length === 1 ? (answers[0] as Settled[]) : answers.flat()
   const settled = new Map(answers.flat().map((each) => [each.ended.entry.take, each]))
   for (const [ended, error] of broken) {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
-import { sqlState } from '../../src/store/sql-client.ts'
+import { sqlState } from '../../src/drivers/postgres/store/errors.ts'
 import type { QueuePlace } from '../services/queue-place.ts'
 import { all, hints, pinnedPlace, popAll } from './bloat-scene.ts'
 

@@ -2,10 +2,10 @@
 // its rows in key order (M30). The same statement without its order deadlocks: that shows that this test could fail.
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { sqlState } from '../../src/drivers/postgres/store/errors.ts'
 import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
-import { type IntentAnswer, isNameHeld } from '../../src/store/intents.ts'
+import type { IntentAnswer } from '../../src/store/intents.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import { sqlState } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
@@ -105,7 +105,7 @@ test('intents with the same unique keys, recorded at once in any order, are one 
         // As callers do: who meets a name that is held lets go of its connection and comes again.
         const record = (): Promise<IntentAnswer[]> =>
           store.intents.record('a', rows).catch((error: unknown) => {
-            if (!isNameHeld(error)) throw error
+            if (store.classify(error) !== 'lock_timeout') throw error
             return record()
           })
         return record()

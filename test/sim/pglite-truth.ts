@@ -160,6 +160,7 @@ export class PgliteTruth implements Truth {
         },
       })
     return {
+      classify: real.classify,
       ledger: port('ledger', real.ledger),
       workers: port('workers', real.workers),
       sweeps: port('sweeps', real.sweeps),

@@ -44,6 +44,10 @@ const PACKAGES: Record<string, readonly string[]> = {
   picocolors: ['cli'],
 }
 
+/** A quoted code of a class that Postgres has, with a digit in it; or the classes of a pattern such as /^(22|23)/. */
+const SQLSTATE =
+  /(['"])(?:0[0-9ABFLPZ]|2[0-8BDF]|3[489BDF]|4[024]|5[345678]|72|F0|HV|P0|XX)(?=[0-9A-Z]*\d)[0-9A-Z]{3}\1|\/\^\(?(?:0A|2[0-8]|4[02]|5[3-8]|P0|XX)[|)/]/g
+
 const OUTER = ['cli', 'dashboard', 'testing']
 
 function roomOf(path: string): string {
@@ -144,6 +148,16 @@ export const rules: readonly Rule[] = [
     instead: 'Make it an option; the CLI fills options from the environment.',
     check: (file) =>
       ['base/process-info.ts', 'cli/config.ts'].includes(file.path) ? [] : uses(file, /\bprocess\.env\b/g),
+  },
+  {
+    name: 'no SQLSTATE outside the drivers',
+    why: 'Another family of databases has other codes; core that reads them decides wrongly, or not at all, for its errors.',
+    instead: 'Ask `store.classify(error)`; where its kinds say too little, add one to src/store/errors.ts.',
+    check(file) {
+      if (file.path.startsWith('drivers/')) return []
+      const states = [...file.text.matchAll(SQLSTATE)].map(([found]) => `holds the SQLSTATE ${found}`)
+      return [...states, ...uses(file, /\bsqlState\b/g)]
+    },
   },
   {
     name: 'a file is named after its one main export, in kebab-case',

@@ -130,6 +130,19 @@ describe('a rule that is broken is seen', () => {
       ],
       kept: [['cli/config.ts', 'const url = process.env.DATABASE_URL']],
     },
+    'no SQLSTATE outside the drivers': {
+      broken: [
+        ['store/errors.ts', `if (code === '40P01') return`],
+        ['worker/settle.ts', `const refused = /^(22|23|54|P0)/`],
+        ['operate/doctor/doctor.ts', 'if (/^42/.test(code)) return'],
+        ['enqueue/held.ts', 'if (sqlState(error) !== undefined) return'],
+      ],
+      kept: [
+        ['drivers/postgres/store/errors.ts', `if (sqlState(error) === '40P01') return`],
+        ['worker/settle.ts', `if (store.classify(error) === 'conflict') return`],
+        ['store/errors.ts', `const codes = ['EPIPE', '32767', '-32768']`],
+      ],
+    },
     'a file is named': {
       broken: [
         ['worker/utils.ts', ''],

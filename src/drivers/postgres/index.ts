@@ -27,6 +27,8 @@ export type {
   PostgresOptions,
   PostgresUrl,
 } from './client/client.ts'
+/** What to do about an error of a connection to Postgres or of its server, where it is known. */
+export { adviceOn } from './store/errors.ts'
 /** All of regrow's migrations as one script of plain SQL, for teams with a migration tool of their own. */
 export { migrationScript } from './store/migrations/migrate.ts'
 

@@ -2,16 +2,18 @@
 // told once, at the end. An error of the store's own (away, unwell) is nobody's answer and is thrown on.
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { sqlState } from '../../store/sql-client.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 
 export class Attempts {
   readonly #clock: Clock
+  readonly #classify: Classify
   readonly #until: number
   readonly #late = new Set<string>()
   readonly #refused = new Map<string, string>()
 
-  constructor(clock: Clock, budgetMs: number) {
+  constructor(clock: Clock, classify: Classify, budgetMs: number) {
+    this.#classify = classify
     this.#clock = clock
     this.#until = clock.now() + budgetMs
   }
@@ -25,9 +27,12 @@ export class Attempts {
     try {
       return await ask()
     } catch (error) {
-      const state = sqlState(error) ?? ''
-      if (state === '57014' || (error as { code?: unknown }).code === 'deadline') this.#late.add(what)
-      else if (/^(0A|22|23|42)/.test(state) || (error as { code?: unknown }).code === 'bad_pending')
+      const kind = this.#classify(error)
+      if (kind === 'timeout' || (error as { code?: unknown }).code === 'deadline') this.#late.add(what)
+      else if (
+        ['bad_row', 'mistake', 'unsupported'].includes(kind) ||
+        (error as { code?: unknown }).code === 'bad_pending'
+      )
         this.#refused.set(what, messageOf(error).split('\n')[0] as string)
       else throw error
       return fallback

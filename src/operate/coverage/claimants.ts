@@ -1,8 +1,7 @@
 // The jobs that may claim rows of a covered table: those that cover it, and any other whose pending query lives on it.
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
-import type { Coverage, StateColumn, StateReader } from '../../store/coverage.ts'
-import { sqlState } from '../../store/sql-client.ts'
+import type { StateColumn, StateReader } from '../../store/coverage.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
 import type { CoveragePorts } from './coverage.ts'
@@ -45,7 +44,7 @@ export async function claimantsOf(
     }
     if (!job.query || !(covers || mentions(job, state.table))) continue
     const reader = await attempts.ask(shown, null, () =>
-      readerOf(store.coverage, state, job, covers?.key ?? null, (error) => {
+      readerOf(store, state, job, covers?.key ?? null, (error) => {
         // Another job's broken query is no matter of this column; doctor tells of it as that.
         if (covers) findings.push(broken(job, shown, error))
       }),
@@ -75,7 +74,7 @@ export function mentions({ query }: Job, table: string): boolean {
 
 /** Null, and told: the query cannot be built, or not be run. */
 async function readerOf(
-  store: Coverage,
+  { coverage, classify }: CoveragePorts['store'],
   state: StateColumn,
   job: Job,
   key: readonly string[] | null,
@@ -88,9 +87,9 @@ async function readerOf(
     return null
   }
   try {
-    return await store.reader(state, job, key)
+    return await coverage.reader(state, job, key)
   } catch (error) {
-    const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : sqlState(error)?.startsWith('42')
+    const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : classify(error) === 'mistake'
     if (!mistaken) throw error
     tell(error)
     return null

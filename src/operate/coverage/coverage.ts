@@ -5,6 +5,7 @@ import { RegrowError } from '../../base/errors.ts'
 import { unknownOptions } from '../../base/suggest.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, TrialRow } from '../../store/coverage.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { Source } from '../../store/source.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import { Attempts } from './attempts.ts'
@@ -16,7 +17,7 @@ import { type CoveredColumn, shownColumn } from './report.ts'
 /** What coverage needs. */
 export interface CoveragePorts {
   readonly clock: Clock
-  readonly store: { readonly coverage: Coverage }
+  readonly store: { readonly coverage: Coverage; readonly classify: Classify }
   readonly jobs: readonly Job[]
   readonly source: (job: Job) => Source
 }
@@ -44,7 +45,7 @@ const budgetMs = 120_000
 /** Looks at every column that some job covers. Rejects when the store does not answer. */
 export async function coverage(ports: CoveragePorts, options: CoverageOptions = {}): Promise<CoverageReport> {
   const { rows = {} } = options
-  const attempts = new Attempts(ports.clock, budgetMs)
+  const attempts = new Attempts(ports.clock, ports.store.classify, budgetMs)
   const { columns: declared, findings } = await declarations(ports.store.coverage, ports.jobs, attempts)
   refuseUnknown(options, declared)
   const columns: CoveredColumn[] = []

@@ -7,6 +7,7 @@ import type { LongOptions } from '../../base/progress.ts'
 import type { Job } from '../../job/job.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
 import type { Queue } from '../../queue/queue.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { Examiner, StoreFacts } from '../../store/examiner.ts'
 import type { Source } from '../../store/source.ts'
 import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
@@ -117,24 +118,24 @@ async function examined({ what, run }: Examination, visit: Visit): Promise<reado
   try {
     return await run(visit)
   } catch (error) {
-    return [notExamined(what, null, error)]
+    return [notExamined(what, null, error, visit.store.classify)]
   }
 }
 
-function notExamined(what: string, job: string | null, error: unknown): DoctorFinding {
-  const { message, hint } = sentences(error)
+function notExamined(what: string, job: string | null, error: unknown, classify: Classify): DoctorFinding {
+  const { message, hint } = sentences(error, classify)
   const said = `${what} could not be examined: ${message.split('\n', 1)[0]}`
   const level = 'bad'
   return { level, code: 'not_examined', job, message: said, why: whys.not_examined, hint, fix: null }
 }
 
 /** Mistakes in declarations, which keep the app from being opened; and that it has no guard. */
-function declared({ verify, guard }: Visit): DoctorFinding[] {
+function declared({ verify, guard, store }: Visit): DoctorFinding[] {
   const found: DoctorFinding[] = []
   try {
     verify()
   } catch (error) {
-    const { message, hint } = sentences(error)
+    const { message, hint } = sentences(error, store.classify)
     const code = 'declaration_refused'
     found.push({ level: 'bad', code, job: null, message, why: whys[code], hint, fix: null })
   }
@@ -176,20 +177,20 @@ async function jobs({ store, source, chosen, costs, options }: Visit): Promise<D
   for (const [done, job] of chosen.entries()) {
     if (options.signal?.aborted) break
     options.onProgress?.({ what: 'pending queries', done, total: chosen.length })
-    found.push(...(await ofJob(store.examiner, source, job, costs)))
+    found.push(...(await ofJob(store, source, job, costs)))
   }
   options.onProgress?.({ what: 'pending queries', done: chosen.length, total: chosen.length })
   return found
 }
 
 async function ofJob(
-  examiner: Examiner,
+  store: Visit['store'],
   source: Visit['source'],
   job: Job,
   costs: JobCosts[],
 ): Promise<DoctorFinding[]> {
   try {
-    const reads = await readsOf(examiner, source(job), job)
+    const reads = await readsOf(store, source(job), job)
     if (reads) {
       costs.push(reads.costs)
       return ofReads(reads)
@@ -197,7 +198,7 @@ async function ofJob(
     return job.custom ? [ownSource(job.name)] : []
   } catch (error) {
     if (error instanceof RegrowError && error.code !== 'deadline') return [ofRefusal(job.name, error)]
-    return [notExamined(`${job.name}: its pending query`, job.name, error)]
+    return [notExamined(`${job.name}: its pending query`, job.name, error, store.classify)]
   }
 }
 

@@ -1,7 +1,7 @@
 // What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { sqlState } from '../../store/sql-client.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from './finding.ts'
 import { whys } from './finding-texts.ts'
 import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './query-cost.ts'
@@ -89,17 +89,18 @@ function withoutIndex({ existing, leftOut, planners }: TooMuch['advice']): strin
 
 /** A query that is refused at the start, with the cure. */
 export function ofRefusal(job: string, error: RegrowError): DoctorFinding {
-  const { message: said, hint } = sentences(error)
+  const { hint } = error
+  const said = error.message.replace(`\n  → ${hint}`, '')
   const [level, message] = ['bad', said.replace(`Job "${job}": `, `${job}: `)] as const
   return { level, code: 'pending_refused', job, message, why: whys.pending_refused, hint, fix: null }
 }
 
 /** Message and hint of an error; the message of ours ends with the hint. */
-export function sentences(error: unknown): { message: string; hint: string } {
+export function sentences(error: unknown, classify: Classify): { message: string; hint: string } {
   if (error instanceof RegrowError)
     return { message: error.message.replace(`\n  → ${error.hint}`, ''), hint: error.hint }
   const message = error instanceof Error ? error.message : String(error)
-  if (sqlState(error) === '57014')
+  if (classify(error) === 'timeout')
     return {
       message,
       hint: 'Somebody locks its table, or the server is busy: pg_stat_activity tells who waits for whom.',

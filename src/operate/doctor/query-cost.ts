@@ -3,9 +3,9 @@
 // spare it. Reads only; what is sent is what sweep and worker send.
 import type { Job } from '../../job/job.ts'
 import type { SqlQuery } from '../../job/pending.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { Examiner, Explained, TableFacts } from '../../store/examiner.ts'
 import type { Source } from '../../store/source.ts'
-import { sqlState } from '../../store/sql-client.ts'
 import { type IndexAdvice, missingIndex, timesTooMany, type Waste } from './missing-index.ts'
 import { type Origin, originsOf, type Scan, scansOf, tablesOf } from './scan.ts'
 
@@ -74,7 +74,12 @@ export const smallRows = 10_000
 /** Of a table that is only joined: below this the planner may well read all of it and be right. */
 export const manyRows = 100_000
 
-export async function readsOf(examiner: Examiner, source: Source, job: Job): Promise<Reads | null> {
+interface Asked {
+  readonly examiner: Examiner
+  readonly classify: Classify
+}
+
+export async function readsOf({ examiner, classify }: Asked, source: Source, job: Job): Promise<Reads | null> {
   const { queries, serverPages } = source
   if (job.query === null || !queries || !serverPages) return null
   const whole = await examiner.explain(await queries.keys(), { analyze: false, timeoutMs: patienceMs })
@@ -84,13 +89,13 @@ export async function readsOf(examiner: Examiner, source: Source, job: Job): Pro
   const measure = async (part: TooMuch['part'], limit: number, query: SqlQuery): Promise<Measured> => ({
     part,
     limit,
-    ...(await measured(examiner, query)),
+    ...(await measured({ examiner, classify }, query)),
   })
   const page = await measure('page', sizes.page, await queries.page(null, sizes.page, horizonMs))
   const full = returned(page) >= sizes.page
   const lost: TooMuch['part'][] = []
   const after = async (part: TooMuch['part'], key: Promise<string | null>) => {
-    const end = await orNull(key)
+    const end = await orNull(key, classify)
     if (end !== null) return measure(part, sizes.page, await queries.page(end, sizes.page, horizonMs))
     // There is a page that long, so there is such a key: it was not found in time.
     lost.push(part)
@@ -98,7 +103,7 @@ export async function readsOf(examiner: Examiner, source: Source, job: Job): Pro
   }
   const next = full ? await after('next page', serverPages.end(null, sizes.page, patienceMs)) : null
   const last = full ? await after('last page', serverPages.lastKey(patienceMs)) : null
-  const keys = page.gaveUp ? null : await orNull(source.page(null, sizes.check, horizonMs, patienceMs))
+  const keys = page.gaveUp ? null : await orNull(source.page(null, sizes.check, horizonMs, patienceMs), classify)
   const asked = keys?.rows.map(({ key }) => key) ?? []
   const check = await measure('check', sizes.check, await queries.check(asked.length > 0 ? asked : [anyKey(job)]))
 
@@ -126,21 +131,24 @@ interface Measured {
 }
 
 /** Executed where that ends in time, else as the planner sees it. */
-async function measured(examiner: Examiner, query: SqlQuery): Promise<{ explained: Explained; gaveUp: boolean }> {
+async function measured(
+  { examiner, classify }: Asked,
+  query: SqlQuery,
+): Promise<{ explained: Explained; gaveUp: boolean }> {
   const planned = await examiner.explain(query, { analyze: false, timeoutMs: patienceMs })
   if (planned.plan['Total Cost'] > hopelessCost) return { explained: planned, gaveUp: true }
   try {
     return { explained: await examiner.explain(query, { analyze: true, timeoutMs: patienceMs }), gaveUp: false }
   } catch (error) {
-    if (sqlState(error) !== '57014') throw error
+    if (classify(error) !== 'timeout') throw error
     return { explained: planned, gaveUp: true }
   }
 }
 
 /** A page that takes too long has no end that could be asked for; that it does is told by its cost. */
-const orNull = <T>(work: Promise<T>): Promise<T | null> =>
+const orNull = <T>(work: Promise<T>, classify: Classify): Promise<T | null> =>
   work.catch((error: unknown) => {
-    if (sqlState(error) === '57014') return null
+    if (classify(error) === 'timeout') return null
     throw error
   })
 

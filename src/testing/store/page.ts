@@ -4,7 +4,6 @@ import type { Page, Source } from '../../store/source.ts'
 import type { Case } from '../suite.ts'
 import { fail, jobName, type StoreContext, take, worker } from './context.ts'
 import { things } from './source.ts'
-import { sqlState } from './sql-state.ts'
 
 const keysOf = ({ rows }: Page) => rows.map(({ key }) => key)
 /** Bytes of a key at most, in every store and every queue. */
@@ -228,7 +227,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
       await context.query(`insert into regrow_testing.parts values ('x', 0)`)
       const text = 'select id from regrow_testing.parts where 1 / n > 0'
       const source = context.store.source(context.job(jobName, { text, values: [] }))
-      await assert.rejects(read(source), (error) => sqlState(error) === '22012')
+      await assert.rejects(read(source), (error) => context.store.classify(error) === 'bad_row')
       await context.query('update regrow_testing.parts set n = 1')
       assert.deepEqual(keysOf(await read(source)), ['x'])
     },
@@ -240,7 +239,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
       const text = `select id from regrow_testing.things where pg_sleep(20)::text is not null`
       const source = context.store.source(context.job(jobName, { text, values: [] }))
       const since = context.clock.now()
-      await assert.rejects(source.page(null, 10, 0, 200), (error) => sqlState(error) === '57014')
+      await assert.rejects(source.page(null, 10, 0, 200), (error) => context.store.classify(error) === 'timeout')
       assert.ok(context.clock.now() - since < 10_000)
       assert.equal((await context.store.ledger.standing(jobName, [])).length, 0, 'the store still answers')
     },

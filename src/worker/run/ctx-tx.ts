@@ -5,9 +5,10 @@ import type { Random } from '../../base/random.ts'
 import { retry } from '../../base/retry.ts'
 import type { Transaction } from '../../job/handler.ts'
 import { builtStatement } from '../../job/pending.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { Finish, Ledger, SettleRow } from '../../store/ledger.ts'
 import type { Source } from '../../store/source.ts'
-import { isConflict, type SqlExecutor, type Statement, type TransactionOptions } from '../../store/sql-client.ts'
+import type { SqlExecutor, Statement, TransactionOptions } from '../../store/sql-client.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ready } from '../stages.ts'
 import type { RunState } from './context.ts'
@@ -44,6 +45,7 @@ export interface TransactPorts {
   readonly random: Random
   readonly ledger: Ledger
   readonly claims: Claims
+  readonly classify: Classify
   readonly transaction: <T>(
     fn: (tx: SqlExecutor, own: unknown) => Promise<T>,
     options?: TransactionOptions,
@@ -93,7 +95,8 @@ function inTransaction<T>(
   fn: Work<T>,
   settle: boolean,
 ): Promise<T> {
-  const again = (error: unknown, tries: number) => isConflict(error) && tries < conflict.triesMax && !state.aborted
+  const again = (error: unknown, tries: number) =>
+    ports.classify(error) === 'conflict' && tries < conflict.triesMax && !state.aborted
   const work = () => attempt(ports, state, calls, fn, settle)
   return retry(ports.clock, ports.random, { delayMs: conflict.delayMs, again }, work)
 }

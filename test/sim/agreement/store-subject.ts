@@ -1,7 +1,7 @@
 // The two sides of the agreement behind one face: a store, the application's tables, and a clock that the test moves.
 
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import type { Job } from '../../../src/job/job.ts'
-import { isNameHeld } from '../../../src/store/intents.ts'
 import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, type OwnTable, SimDatabase } from '../store/database.ts'
@@ -91,7 +91,7 @@ export function sqlSubject(
             try {
               return await intents.record(job, rows, tx)
             } catch (error) {
-              if (tx || !isNameHeld(error)) throw error
+              if (tx || classify(error) !== 'lock_timeout') throw error
               held = true
             }
         },

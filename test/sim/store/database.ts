@@ -1,6 +1,7 @@
 // The store and the application's tables in memory, in the time that it is given: what a simulation runs on instead of
 // Postgres. Written from the .sql files; the agreement test holds the two together.
 
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { newestSchema } from '../../../src/drivers/postgres/store/statements-by-schema.ts'
 import type { Coverage } from '../../../src/store/coverage.ts'
 import type { Examiner } from '../../../src/store/examiner.ts'
@@ -57,6 +58,8 @@ export class SimDatabase {
     const schema = this.#schema
     const ledger = simLedger(schema)
     return {
+      // Errors of the model look like those of Postgres.
+      classify,
       ledger: {
         ...ledger,
         shared: {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { pledge } from '../../../src/base/deferred.ts'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { enqueuingTogether } from '../../../src/enqueue/coalesce.ts'
 import type { Hint } from '../../../src/queue/hint.ts'
 import type { IntentAnswer, IntentRow } from '../../../src/store/intents.ts'
@@ -38,6 +39,7 @@ function scene({ answer = plain, refuse = (_: readonly IntentRow[]) => {}, room 
       },
       openWriters: async () => [],
     },
+    classify,
     async push(hints) {
       pushes.push(hints)
       await systemClock.gather()

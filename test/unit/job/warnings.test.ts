@@ -2,11 +2,12 @@
 import { expect, test } from 'vitest'
 import { Events } from '../../../src/base/events.ts'
 import type { LogRecord } from '../../../src/base/log.ts'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { RegrowError } from '../../../src/index.ts'
 import type { EventMap } from '../../../src/job/event-map.ts'
 import { Reporter } from '../../../src/job/reporter.ts'
 import { warningOf } from '../../../src/job/warnings.ts'
-import { isOutage } from '../../../src/store/opening.ts'
+import { isOutage } from '../../../src/store/errors.ts'
 import { VirtualClock } from '../../sim/virtual-clock.ts'
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
@@ -77,10 +78,12 @@ const cases: { [Name in keyof EventMap]?: readonly (readonly [EventMap[Name], st
   ],
 }
 
+const outage = (error: unknown) => isOutage(error, classify)
+
 test.each(Object.entries(cases).flatMap(([name, each]) => each.map(([detail, line]) => [name, line, detail] as const)))(
   '%s is told as %j',
   (name, line, detail) => {
-    expect(warningOf(name as keyof EventMap, detail as never, isOutage)?.message ?? '').toBe(line)
+    expect(warningOf(name as keyof EventMap, detail as never, outage)?.message ?? '').toBe(line)
   },
 )
 
@@ -88,7 +91,7 @@ function scene() {
   const clock = new VirtualClock()
   const events = new Events<EventMap>()
   const records: LogRecord[] = []
-  new Reporter(clock, events, (record) => void records.push(record), isOutage)
+  new Reporter(clock, events, (record) => void records.push(record), outage)
   return { clock, events, lines: () => records.map(({ message }) => message) }
 }
 

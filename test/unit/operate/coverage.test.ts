@@ -1,6 +1,7 @@
 // What coverage goes on with when a question takes too long or is refused, and how findings are worded; without a database.
 import { expect, test } from 'vitest'
 import { RegrowError } from '../../../src/base/errors.ts'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { Attempts } from '../../../src/operate/coverage/attempts.ts'
 import { findingsOf } from '../../../src/operate/coverage/findings.ts'
 import type { CoveredColumn, CoveredValue } from '../../../src/operate/coverage/report.ts'
@@ -11,7 +12,7 @@ const codes = (attempts: Attempts) =>
   attempts.findings().map(({ level, code, message }) => `${level} ${code}: ${message}`)
 
 test('what takes too long or is refused has an answer to go on with, and is told once', async () => {
-  const attempts = new Attempts(new VirtualClock(), 1_000)
+  const attempts = new Attempts(new VirtualClock(), classify, 1_000)
   expect(await attempts.ask('a.state', 1, async () => 2)).toBe(2)
   expect(codes(attempts)).toEqual([])
   expect(await attempts.ask('a.state', 1, failing({ code: '57014' }))).toBe(1)
@@ -25,14 +26,14 @@ test('what takes too long or is refused has an answer to go on with, and is told
 
 test('when the time is over nothing more is asked', async () => {
   const clock = new VirtualClock()
-  const attempts = new Attempts(clock, 1_000)
+  const attempts = new Attempts(clock, classify, 1_000)
   await clock.pass(1_001, async () => {})
   expect(await attempts.ask('a.state', 'not asked', async () => 'asked')).toBe('not asked')
   expect(codes(attempts)).toEqual(['note coverage_late: a.state: not everything could be looked at in time'])
 })
 
 test('a store that is away is no answer', async () => {
-  const attempts = new Attempts(new VirtualClock(), 1_000)
+  const attempts = new Attempts(new VirtualClock(), classify, 1_000)
   const away = new RegrowError('store_away', 'The store went away', 'Try again.')
   await expect(attempts.ask('a.state', 1, () => Promise.reject(away))).rejects.toBe(away)
   await expect(attempts.ask('a.state', 1, failing({ code: '57P01' }))).rejects.toThrow('no')

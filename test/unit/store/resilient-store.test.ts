@@ -1,5 +1,6 @@
 // The wrapper around every store: what is asked of it ends, also where an answer is mostly there at once (S16).
 import { describe, expect, test } from 'vitest'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { type Job, readJob } from '../../../src/job/job.ts'
 import { sql } from '../../../src/job/pending.ts'
 import { guardedStore } from '../../../src/store/resilient-store.ts'
@@ -14,7 +15,10 @@ function sourceOf(source: Partial<Source>): { clock: VirtualClock; guarded: Sour
   // A store of which only the source is asked for anything.
   const store = new Proxy(
     {},
-    { get: (_, name) => (name === 'source' ? (_: Job) => source : {}), ownKeys: () => [] },
+    {
+      get: (_, name) => (name === 'source' ? (_: Job) => source : name === 'classify' ? classify : {}),
+      ownKeys: () => [],
+    },
   ) as Store
   return { clock, guarded: guardedStore(store, clock, { float: () => 0.5, hex: () => '' }).source(job) }
 }
@@ -114,7 +118,7 @@ test('a statement that conflicts is tried again by itself, and never inside a tr
                 throw Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
               },
             }
-          : {},
+          : classify,
       ownKeys: () => [],
     },
   ) as Store

@@ -1,6 +1,7 @@
 // Turns that end at once: in one statement, each for itself.
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import type { EndedTurn, Healed } from '../../../src/store/sweeps.ts'
 import { turnEnder } from '../../../src/sweep/finish-turns.ts'
 
@@ -12,13 +13,17 @@ const ended = (job: string): EndedTurn => ({
 test('turns that end at once travel together by their owner; one that the store refuses fails alone', async () => {
   const calls: string[] = []
   const healed: Healed = { epoch: 2, pushed: 7, tookMs: 9 }
-  const end = turnEnder(systemClock, {
-    async end(owner, ends) {
-      calls.push(`${owner}: ${ends.map(({ turn }) => turn.job).join(' ')}`)
-      if (ends.some(({ turn }) => turn.job === 'bad')) throw Object.assign(new Error('refused'), { code: '22P05' })
-      return ends.some(({ turn }) => turn.job === 'a') ? [healed] : []
+  const end = turnEnder(
+    systemClock,
+    {
+      async end(owner, ends) {
+        calls.push(`${owner}: ${ends.map(({ turn }) => turn.job).join(' ')}`)
+        if (ends.some(({ turn }) => turn.job === 'bad')) throw Object.assign(new Error('refused'), { code: '22P05' })
+        return ends.some(({ turn }) => turn.job === 'a') ? [healed] : []
+      },
     },
-  })
+    classify,
+  )
   const results = await Promise.allSettled([
     end('x', ended('a')),
     end('x', ended('bad')),
@@ -32,11 +37,15 @@ test('turns that end at once travel together by their owner; one that the store 
 })
 
 test('a store that is away fails all of them', async () => {
-  const end = turnEnder(systemClock, {
-    end: async () => {
-      throw new Error('away')
+  const end = turnEnder(
+    systemClock,
+    {
+      end: async () => {
+        throw new Error('away')
+      },
     },
-  })
+    classify,
+  )
   const results = await Promise.allSettled([end('x', ended('a')), end('x', ended('b'))])
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })

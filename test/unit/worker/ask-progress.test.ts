@@ -1,8 +1,10 @@
 // Questions about progress behind a pending query that is slow: those that wait are bounded, and a stop does not wait for them.
+
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { pledge } from '../../../src/base/deferred.ts'
 import { Events } from '../../../src/base/events.ts'
+import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import type { EventMap } from '../../../src/job/event-map.ts'
 import type { Job } from '../../../src/job/job.ts'
 import type { Source } from '../../../src/store/source.ts'
@@ -21,6 +23,7 @@ function scene(check: Source['check'], ledger: object = {}) {
     ledger,
     push: async () => ({ added: 0, merged: 0, dropped: 0 }),
     source: () => ({ check }),
+    classify,
     over: new AbortController().signal,
   } as unknown as AftermathPorts
   const job = { name: 'slow.query', retry: { attemptsMax: 3, backoff: { firstMs: 1, mostMs: 1 } } } as unknown as Job

@@ -3,8 +3,8 @@
 import type { Clock } from '../../../base/clock.ts'
 import { messageOf } from '../../../base/errors.ts'
 import { spread, systemRandom } from '../../../base/random.ts'
-import { sqlState } from '../../../store/sql-client.ts'
 import type { Listen } from '../queue/notifier.ts'
+import { sqlState } from '../store/errors.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 
 /** Connections count as scarce until this long after the last refusal. */

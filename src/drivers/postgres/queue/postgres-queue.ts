@@ -22,7 +22,8 @@ import {
   type QueueFacts,
   type QueueInspection,
 } from '../../../queue/queue.ts'
-import { type Row, type SqlDatabase, type SqlExecutor, sqlState } from '../../../store/sql-client.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../../../store/sql-client.ts'
+import { sqlState } from '../store/errors.ts'
 import { textArray } from '../store/list-encoding.ts'
 import { receiptOf } from '../store/opaque.ts'
 import { fill } from './fill/fill.ts'

@@ -1,5 +1,7 @@
 // The queue's tables are a view: when somebody drops them, the next statement makes them anew, and the sweep fills them.
-import { type SqlExecutor, sqlState } from '../../../store/sql-client.ts'
+
+import type { SqlExecutor } from '../../../store/sql-client.ts'
+import { sqlState } from '../store/errors.ts'
 import { hintTables } from '../store/migrations/migrate.ts'
 
 /** Runs statements of the queue; where a table is missing, it is made and the statement is tried once more. */

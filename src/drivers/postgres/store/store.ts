@@ -6,6 +6,7 @@ import { sqlMarks } from './canary/canary.ts'
 import { sqlLedger } from './claims/claims.ts'
 import { sqlCoverage } from './diagnose/coverage.ts'
 import { sqlExaminer } from './diagnose/examiner.ts'
+import { adviceOn, classify } from './errors.ts'
 import { sqlForgetting } from './forget.ts'
 import { sqlIntents } from './intents/intents.ts'
 import { sqlAudits } from './ledger-audit/ledger-audit.ts'
@@ -52,6 +53,8 @@ export function sqlStore<Tx>(
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules, () => schema >= rewindsSince),
     timetable: sqlTimetable(db, texts, hasSchedules),
+    classify,
+    advise: adviceOn,
     source: (job) => sqlSource(db, ledger, job, texts),
     transaction: (fn, options) => db.transaction(fn, options),
     ...(db.reserve && { reserve: db.reserve }),

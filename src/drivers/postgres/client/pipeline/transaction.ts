@@ -2,7 +2,8 @@
 // so that an error anywhere leaves nothing (S4). A write to a socket and the wake-up of who reads it cost more than a short statement does.
 import { RegrowError } from '../../../../base/errors.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
-import { type Row, type Statement, sqlState, type Together } from '../../../../store/sql-client.ts'
+import type { Row, Statement, Together } from '../../../../store/sql-client.ts'
+import { sqlState } from '../../store/errors.ts'
 import { type PgClient, type PgPool, quieten } from '../client.ts'
 import { isUnprepared, nameOf } from '../prepared.ts'
 import { isDirect } from '../server-process.ts'

@@ -3,7 +3,8 @@
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
 import type { Coverage, StateColumn, StateReader, StateRows } from '../../../../store/coverage.ts'
-import { type SqlDatabase, sqlState } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import { sqlState } from '../errors.ts'
 import { describeQuery } from '../source/query-shape.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import {

@@ -2,7 +2,8 @@
 import { RegrowError } from '../../../../base/errors.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { Examiner, Explained, IndexFacts, PlanNode, StoreFacts, TableFacts } from '../../../../store/examiner.ts'
-import { type Row, type SqlDatabase, sqlState } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import { sqlState } from '../errors.ts'
 import { schemaVersion } from '../migrations/migrate.ts'
 import { newestSchema, oldestSchema, type Statements } from '../statements-by-schema.ts'
 

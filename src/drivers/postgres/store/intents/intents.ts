@@ -1,7 +1,8 @@
 // Intents in SQL.
 
 import type { IntentAnswer, IntentRow, Intents } from '../../../../store/intents.ts'
-import { type SqlDatabase, type SqlExecutor, sqlState } from '../../../../store/sql-client.ts'
+import type { SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
+import { sqlState } from '../errors.ts'
 import { divider, textArray } from '../list-encoding.ts'
 import type { Statements } from '../statements-by-schema.ts'
 

@@ -1,7 +1,8 @@
 // What is waited for when a store cannot be opened, and what ends the start.
 import { expect, test } from 'vitest'
 import { RegrowError } from '../../../src/base/errors.ts'
-import { adviceOn, isAway, refusal } from '../../../src/store/opening.ts'
+import { adviceOn, classify } from '../../../src/drivers/postgres/store/errors.ts'
+import { isAway, refusal } from '../../../src/store/errors.ts'
 
 const coded = (code: string, message = code, more: object = {}) => Object.assign(new Error(message), { code, ...more })
 const storeAway = (cause: unknown) => new RegrowError('store_away', 'The connection could not be made', '', cause)
@@ -26,7 +27,7 @@ test.each([
     new TypeError('fetch failed', { cause: coded('ECONNREFUSED') }),
   ],
 ])('%s: waited for', (_, error) => {
-  expect(isAway(error)).toBe(true)
+  expect(isAway(error, classify)).toBe(true)
 })
 
 test.each([
@@ -46,17 +47,17 @@ test.each([
   ['tables that are too old', new RegrowError('not_migrated', 'The database is too old', '')],
   ['a mistake in the function that answers the address', new TypeError('x is not a function')],
 ])('%s: ends the start', (_, error) => {
-  expect(isAway(error)).toBe(false)
+  expect(isAway(error, classify)).toBe(false)
 })
 
 test('the refusal has the cause and says what to do; an error of ours is the refusal itself', () => {
   const wrong = coded('28P01', 'password authentication failed for user "app"')
   for (const error of [wrong, storeAway(wrong)]) {
-    const { code, message, hint, cause } = refusal(error)
+    const { code, message, hint, cause } = refusal(error, adviceOn)
     expect({ code, hint, cause }).toEqual({ code: 'store_refused', hint: 'User or password is wrong.', cause: wrong })
     expect(message).toContain('password authentication failed for user "app"')
   }
   const own = new RegrowError('not_migrated', 'The database is too old', 'Run it')
-  expect(refusal(own)).toBe(own)
+  expect(refusal(own, adviceOn)).toBe(own)
   expect(adviceOn(new AggregateError([coded('ECONNREFUSED')]))).toContain('Nothing listens there')
 })

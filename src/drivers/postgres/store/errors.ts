@@ -1,0 +1,77 @@
+// Errors of Postgres, of the clients that speak to it and of ORMs above them. The SQLSTATEs that regrow knows are here.
+import { messageOf } from '../../../base/errors.ts'
+import { connectionAdvice, isUnreachable, type StoreErrorKind } from '../../../store/errors.ts'
+
+/** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
+const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const
+/** A driver of Prisma calls it so; its `code` may be a word of its own. */
+const codes = ['originalCode', 'code'] as const
+
+/** Errors hold each other; deeper than this there is none that a client would make. */
+const depthMost = 6
+
+/** SQLSTATE of an error, wherever a client keeps it; undefined when the server gave none. */
+export function sqlState(error: unknown, depth = 0): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > depthMost) return undefined
+  const found = error as Readonly<Record<string, unknown>>
+  for (const name of codes) if (isSqlState(found[name])) return found[name]
+  for (const name of inner) {
+    const state = sqlState(found[name], depth + 1)
+    if (state !== undefined) return state
+  }
+  return undefined
+}
+
+/** Five characters with a digit among them: `EPIPE` is of a socket, and P1001 to P6999 are numbers of Prisma. */
+const isSqlState = (code: unknown): code is string =>
+  typeof code === 'string' && /^(?=.*\d)(?!P[1-9]\d{3}$)[0-9A-Z]{5}$/.test(code)
+
+/** The first pattern that a state fits decides. */
+const kinds: readonly (readonly [RegExp, StoreErrorKind])[] = [
+  [/^(40P01|40001)$/, 'conflict'],
+  [/^55P03$/, 'lock_timeout'],
+  [/^57014$/, 'timeout'],
+  // Data, constraints, limits of the server, `raise` in PL/pgSQL.
+  [/^(22|23|54|P0)/, 'bad_row'],
+  [/^42/, 'mistake'],
+  [/^0A/, 'unsupported'],
+  // Authentication; the database does not exist.
+  [/^(28|3D)/, 'refused'],
+  [/^XX/, 'internal'],
+  // Connections fail (08), resources run out (53), the server stops, starts (57) or fails (58), transactions are rolled back (40).
+  [/^(08|53|57|58|40)/, 'away'],
+]
+
+/** PgBouncer answers with the state of a broken protocol whatever is wrong. */
+const refusedTexts = /no such (?:database|user)|does not exist|(?:password )?authentication failed|not allowed|pg_hba/i
+
+/** `Store.classify` of Postgres and PGlite. */
+export function classify(error: unknown): StoreErrorKind {
+  if (error instanceof AggregateError && error.errors.length > 0) {
+    const all = error.errors.map(classify)
+    return all.includes('away') ? 'away' : (all[0] ?? 'unknown')
+  }
+  const state = sqlState(error)
+  if (state === '08P01' && refusedTexts.test(messageOf(error))) return 'refused'
+  if (state !== undefined) return kinds.find(([pattern]) => pattern.test(state))?.[1] ?? 'unknown'
+  return isUnreachable(error) ? 'away' : 'unknown'
+}
+
+const advice: Readonly<Record<string, string>> = {
+  '28P01': 'User or password is wrong.',
+  '28000': 'The server does not let this user in: see its pg_hba.conf.',
+  '3D000': 'There is no database of that name on the server.',
+  '42501': 'This user lacks a right. `regrow migrate` needs to create a schema; the rest needs to write to it.',
+}
+
+const passwordMissing = 'The server asks for a password, and the address has none.'
+
+/** What to do about an error of a connection or its server, where it is known. */
+export function adviceOn(error: unknown): string | undefined {
+  const state = sqlState(error)
+  if (state !== undefined && Object.hasOwn(advice, state)) return advice[state]
+  const known = connectionAdvice(error)
+  if (known !== undefined) return known
+  // The client says so before the server does, without a code.
+  return /\bSASL\b.*\bpassword must be\b/.test(messageOf(error)) ? passwordMissing : undefined
+}

@@ -1,0 +1,143 @@
+// What core needs to know of an error that a call of the store ended with. A store sorts its errors into these kinds by
+// `Store.classify`; core decides by the kind alone and knows no code of any database.
+import { messageOf, RegrowError } from '../base/errors.ts'
+
+export type StoreErrorKind =
+  /** Two transactions were in each other's way and one was rolled back: the same work may be done again at once. */
+  | 'conflict'
+  /** Another transaction holds what the statement needs, and the statement was not allowed to wait longer. */
+  | 'lock_timeout'
+  /** The server cancelled the statement: its time limit passed, or an operator cancelled it. */
+  | 'timeout'
+  /** The store refuses what a row holds (a value, a constraint, a limit, a trigger that raises): another row may pass. */
+  | 'bad_row'
+  /** The statement is wrong, names something that does not exist, or lacks a right: it fails every time. */
+  | 'mistake'
+  /** The server cannot do what the statement asks for. */
+  | 'unsupported'
+  /** The server refuses the connection: a wrong user, password or database. */
+  | 'refused'
+  /** The server failed inside this statement: the same statement fails again, and others may work. */
+  | 'internal'
+  /** The server cannot be reached, is starting or stopping, or has run out of resources. */
+  | 'away'
+  /** None of these, as far as the store knows. */
+  | 'unknown'
+
+/** Sorts an error by its kind. Errors of regrow that wrap one of the server are sorted by what they wrap. */
+export type Classify = (error: unknown) => StoreErrorKind
+
+/** A row is the cause: another try of that row fails again, and other rows may pass. */
+export const isBadRow = (kind: StoreErrorKind): boolean => kind === 'bad_row'
+
+/** The same call may succeed later. */
+export const isPassing = (kind: StoreErrorKind): boolean => !['bad_row', 'mistake', 'internal'].includes(kind)
+
+/** Neither time nor another try changes it: the address, a right or the schema is wrong. */
+export const isRefusal = (kind: StoreErrorKind): boolean => ['mistake', 'refused'].includes(kind)
+
+/** True when the store is away, starting or overloaded: the same call may succeed later. */
+export function isAway(error: unknown, classify: Classify): boolean {
+  if (error instanceof RegrowError) {
+    if (error.code === 'deadline') return true
+    // A connection that could not be made may have been refused: the cause says so.
+    if (!['store_away', 'url_failed'].includes(error.code)) return false
+    return error.cause === undefined || isAway(error.cause, classify)
+  }
+  return ['away', 'conflict', 'lock_timeout', 'timeout'].includes(classify(error))
+}
+
+/** True when no statement can be run for now: a single one that was cancelled, or took too long, is no outage. */
+export const isOutage = (error: unknown, classify: Classify): boolean =>
+  isAway(error, classify) &&
+  classify(error) !== 'timeout' &&
+  !(error instanceof RegrowError && error.code === 'deadline')
+
+interface Known {
+  readonly classify: Classify
+  readonly advise?: ((error: unknown) => string | undefined) | undefined
+}
+
+/** The errors of an app's store. Before its driver has opened it, all that is known is whether the server can be reached. */
+export class StoreErrors {
+  #store: Known = { classify: (error) => (isUnreachable(error) ? 'away' : 'unknown') }
+
+  /** `open` with the store that it opens: from then on its own `classify` decides. */
+  async of<Opened extends { readonly store: Known }>(open: Promise<Opened>): Promise<Opened> {
+    const opened = await open
+    this.#store = opened.store
+    return opened
+  }
+
+  readonly classify: Classify = (error) => this.#store.classify(error)
+  readonly isAway = (error: unknown): boolean => isAway(error, this.classify)
+  readonly isOutage = (error: unknown): boolean => isOutage(error, this.classify)
+  readonly refusal = (error: unknown): RegrowError => refusal(error, this.#store.advise)
+}
+
+/** Codes that Node gives a connection that cannot be made or broke. */
+const unreachableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  // The name server did not answer; ENOTFOUND means that it did.
+  'EAI_AGAIN',
+  // Neither files nor sockets left.
+  'EMFILE',
+  'ENFILE',
+])
+
+/** Clients report a connection that broke, or that took too long, by a text alone. */
+const unreachableTexts = /\b(timeout|timed out|terminated|connection (?:was )?(?:closed|ended|lost)|socket hang up)\b/i
+
+/** True when an error without a code of a server means that the server cannot be reached. The same for every client. */
+export function isUnreachable(error: unknown): boolean {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.some(isUnreachable)
+  const code = codeOf(error)
+  // The socket of a server that has not started yet; of any other file it is a mistake.
+  if (code === 'ENOENT') return (error as { syscall?: unknown }).syscall === 'connect'
+  if (code !== undefined) return unreachableCodes.has(code)
+  const { cause } = error instanceof Error ? error : { cause: undefined }
+  return unreachableTexts.test(messageOf(error)) || (cause !== undefined && isUnreachable(cause))
+}
+
+const adviceByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Nothing listens there. Is the server running, and is the address right?',
+  ENOTFOUND: 'There is no host of that name. Is the address right?',
+  EAI_AGAIN: 'The name of the host could not be looked up. Is the address right, is there a network?',
+  ETIMEDOUT: 'It did not answer. Is the address right, does a firewall stand between?',
+}
+
+/** What to do about a server that cannot be reached, where it is known. */
+export function connectionAdvice(error: unknown): string | undefined {
+  const inner = error instanceof AggregateError ? error.errors : []
+  const code = [error, ...inner].map(codeOf).find((each) => each !== undefined && Object.hasOwn(adviceByCode, each))
+  return code === undefined ? undefined : adviceByCode[code]
+}
+
+/** The mistake as the author of the app should read it; errors of regrow say it themselves. `advise`: `Store.advise`. */
+export function refusal(
+  error: unknown,
+  advise: (error: unknown) => string | undefined = connectionAdvice,
+): RegrowError {
+  if (error instanceof RegrowError && error.code !== 'store_away') return error
+  const cause = error instanceof RegrowError ? error.cause : error
+  return new RegrowError(
+    'store_refused',
+    `The store cannot be opened: ${messageOf(cause)}`,
+    advise(cause) ?? 'Another try would not help. Is the address right, and may this user use the database?',
+    cause,
+  )
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  return typeof code === 'string' ? code : undefined
+}
