@@ -29,7 +29,6 @@ export type { ClaimProof, CoveredColumn, CoveredValue, RowSample } from './opera
 export type { DoctorOptions, DoctorReport } from './operate/doctor/doctor.ts'
 export type { DoctorFinding } from './operate/doctor/finding.ts'
 export type { DoctorCode } from './operate/doctor/finding-texts.ts'
-export type { IndexWish, JobCosts, StatementCost } from './operate/doctor/query-cost.ts'
 export type { Drift } from './operate/drift.ts'
 export type { Finding, FindingCode } from './operate/findings.ts'
 export type { ForgetOptions, ForgetReport } from './operate/forget.ts'
@@ -55,25 +54,25 @@ export type { Why } from './operate/why/why.ts'
 export type * from './queue/hint.ts'
 export type * from './queue/queue.ts'
 export { wrapQueue } from './queue/wrap-queue.ts'
-export type { ErrorGroup } from './store/census.ts'
 export type { StateValues, TrialRow } from './store/coverage.ts'
-export type { ClaimFacts, KeyFacts, LedgerFacts } from './store/explainer.ts'
-export type {
-  HealRow,
-  PauseRow,
-  PendingCount,
-  QuarantinedDetail,
-  QuarantinedKey,
-  SweepRow,
-  WorkerRow,
-} from './store/inspector.ts'
+export type { IndexWish, JobCosts, StatementCost, Unmet, UnmetCondition } from './store/diagnosis.ts'
 export type * from './store/intents.ts'
 export type * from './store/ledger.ts'
+export type { ErrorGroup, QuarantinedDetail, QuarantinedKey } from './store/quarantine.ts'
 export type * from './store/source.ts'
 export type * from './store/sql-client.ts'
+export type {
+  ClaimFacts,
+  HealRow,
+  KeyFacts,
+  LedgerFacts,
+  PauseRow,
+  PendingCount,
+  SweepRow,
+  WorkerRow,
+} from './store/status.ts'
 export type { Store } from './store/store.ts'
 export type * from './store/sweeps.ts'
-export type { Unmet, UnmetCondition } from './store/unmet-conditions.ts'
 export type * from './store/workers.ts'
 export type { SweepOptions, SweepReport } from './sweep/run-sweep.ts'
 export type { SlotReport } from './worker/capacity.ts'

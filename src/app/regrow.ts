@@ -153,20 +153,20 @@ export function compose<Tx = Transaction>(
     return {
       ...shared,
       store,
-      inspector: store.inspector,
+      status: store.status,
       timetable: store.timetable,
       instants: instantsOf,
-      explainer: store.explainer,
-      census: store.census,
+      quarantine: store.quarantine,
+      diagnosis: store.diagnosis,
       sweeps: store.sweeps,
       jobs: registry.jobs(),
     }
   }
 
   const switches = pausing(async () => {
-    const { pauses, inspector } = await stored()
+    const { pauses, status } = await stored()
     const { host, pid } = whereabouts()
-    return { pauses, inspector, jobs: registry.jobs(), author: `${host}:${pid}` }
+    return { pauses, status, jobs: registry.jobs(), author: `${host}:${pid}` }
   })
 
   const declared: DeclaredJob[] = []

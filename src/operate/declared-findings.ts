@@ -1,7 +1,7 @@
 // Findings of what the store should hold and does not, compared with what live workers declare: sweeps, schedules, the pulse; and of a
 // clock that was set back. A part of findings.ts. Pure.
 import { readable } from '../base/duration.ts'
-import type { WorkerRow } from '../store/inspector.ts'
+import type { WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
 import type { Finding, State } from './findings.ts'

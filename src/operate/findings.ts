@@ -2,7 +2,7 @@
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
 import { keyBytesMax } from '../job/key.ts'
-import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/inspector.ts'
+import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
 import { ofPulse, ofSchedule, undeclared } from './declared-findings.ts'

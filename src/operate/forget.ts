@@ -8,7 +8,7 @@ import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Forgetting, JobTraces } from '../store/forgetting.ts'
-import type { Inspector } from '../store/inspector.ts'
+import type { StoreStatus } from '../store/status.ts'
 import type { ActOptions } from './quarantine.ts'
 
 export interface ForgetOptions extends ActOptions {
@@ -26,7 +26,7 @@ export interface ForgetReport extends JobTraces {
 export interface ForgetPorts {
   readonly clock: Clock
   readonly forgetting: Forgetting
-  readonly inspector: Pick<Inspector, 'names'>
+  readonly status: Pick<StoreStatus, 'names'>
   readonly queue: Pick<Queue, 'forget'>
   /** Every job that the app declares. */
   readonly jobs: readonly Job[]
@@ -38,7 +38,7 @@ export interface ForgetPorts {
 const queuePatienceMs = 5_000
 
 export async function forget(
-  { clock, forgetting, inspector, queue, jobs, leaseMs, author }: ForgetPorts,
+  { clock, forgetting, status, queue, jobs, leaseMs, author }: ForgetPorts,
   job: string,
   options: ForgetOptions = {},
 ): Promise<ForgetReport> {
@@ -52,7 +52,7 @@ export async function forget(
   if (live > 0) throw inUse(job, `${live} live ${live === 1 ? 'worker declares' : 'workers declare'} it`)
   if (schedules.length > 0) throw hasSchedules(job, schedules)
   if (!done && traces.intents + traces.quarantined > 0) throw hasWork(job, traces)
-  if (!done) throw unknownJob(job, [...new Set([...(await inspector.names(job)), ...declared])].sort())
+  if (!done) throw unknownJob(job, [...new Set([...(await status.names(job)), ...declared])].sort())
   // Hints of a job that nobody declares start nothing: a queue that is away keeps nobody from forgetting it.
   const dropped = withDeadline(clock, queuePatienceMs, 'queue.forget', queue.forget?.(job) ?? Promise.resolve(null))
   return { job, ...traces, hints: await dropped.catch(() => null) }

@@ -1,7 +1,8 @@
 // A person called, or a monitor: is everything well? Built on `status`; runs no query of the user's. What is unhealthy is
 // decided in findings.ts alone.
-import type { HealRow, Inspector } from '../store/inspector.ts'
+
 import type { ScheduleSpec } from '../store/schedules.ts'
+import type { HealRow, StoreStatus } from '../store/status.ts'
 import type { StaleSchedule, Timetable } from '../store/timetable.ts'
 import { type Drift, drift } from './drift.ts'
 import { type Finding, findings } from './findings.ts'
@@ -30,7 +31,7 @@ export interface HealthPorts extends StatusPorts {
   readonly timetable: Pick<Timetable, 'stale' | 'find'>
   /** The next instants of a pattern. */
   readonly instants: (spec: ScheduleSpec, afterMs: number, count: number) => number[]
-  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'queues' | 'heals'>
+  readonly status: Pick<StoreStatus, 'jobs' | 'workers' | 'queues' | 'heals'>
 }
 
 const healsShown = 10
@@ -39,8 +40,8 @@ const staleShown = 20
 
 /** Rejects when the store does not answer: then nobody can say that all is well. */
 export async function health(ports: HealthPorts): Promise<Health> {
-  const { inspector, leaseMs } = ports
-  const [found, heals, stale] = await Promise.all([status(ports), inspector.heals(healsShown), staleOnes(ports)])
+  const { leaseMs } = ports
+  const [found, heals, stale] = await Promise.all([status(ports), ports.status.heals(healsShown), staleOnes(ports)])
   const list = findings({ ...found, heals, stale, leaseMs })
   return {
     healthy: list.every(({ level }) => level !== 'bad'),

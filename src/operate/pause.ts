@@ -7,8 +7,8 @@ import { unknownOptions } from '../base/suggest.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
-import type { Inspector, PauseRow } from '../store/inspector.ts'
 import type { Pauses } from '../store/pauses.ts'
+import type { PauseRow, StoreStatus } from '../store/status.ts'
 import type { ActOptions } from './quarantine.ts'
 
 /** Why a job is paused, and for how long. */
@@ -34,7 +34,7 @@ export interface Pausing {
 
 export interface PausingPorts {
   readonly pauses: Pauses
-  readonly inspector: Pick<Inspector, 'names'>
+  readonly status: Pick<StoreStatus, 'names'>
   /** Every job that the app declares. */
   readonly jobs: readonly Job[]
   readonly author: string
@@ -63,10 +63,10 @@ export function pausing(ports: () => Promise<PausingPorts>): Pausing {
 }
 
 /** A pause of a misspelt name would stop nothing, and look as if it did. */
-async function refuseUnknown({ inspector, jobs }: PausingPorts, job: string): Promise<void> {
+async function refuseUnknown({ status, jobs }: PausingPorts, job: string): Promise<void> {
   const declared = jobs.map(({ name }) => name)
   if (declared.includes(job)) return
-  const known = [...new Set([...(await inspector.names(job)), ...declared])].sort()
+  const known = [...new Set([...(await status.names(job)), ...declared])].sort()
   if (known.includes(job)) return
   const { code, message, hint } = unknownJob(job, known)
   throw new RegrowError(

@@ -2,7 +2,7 @@
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import { unknownOptions } from '../base/suggest.ts'
-import type { QuarantineWhere } from '../store/census.ts'
+import type { QuarantineWhere } from '../store/quarantine.ts'
 
 /** Which quarantined keys. What is left out filters nothing. */
 export interface QuarantineFilter {

@@ -9,8 +9,8 @@ import { type Slot, slotCodec } from '../job/schedule.ts'
 import { shownUnique } from '../job/unique.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Push } from '../queue/push.ts'
-import type { Census, ErrorGroup } from '../store/census.ts'
-import type { Inspector, QuarantinedDetail, QuarantinedKey } from '../store/inspector.ts'
+import type { ErrorGroup, QuarantinedDetail, QuarantinedKey, StoreQuarantine } from '../store/quarantine.ts'
+import type { StoreStatus } from '../store/status.ts'
 import type { Sweeps } from '../store/sweeps.ts'
 import { anyOfThem, type QuarantineFilter, readFilter } from './quarantine-filter.ts'
 
@@ -66,8 +66,8 @@ export interface Quarantine {
 }
 
 export interface QuarantinePorts {
-  readonly inspector: Inspector
-  readonly census: Census
+  readonly status: Pick<StoreStatus, 'jobs'>
+  readonly quarantine: StoreQuarantine
   readonly sweeps: Pick<Sweeps, 'makeDue'>
   readonly push: Push
   readonly events: Events<EventMap>
@@ -87,7 +87,7 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       const where = readFilter(filter)
       const open = await ports()
       const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
-      const keys = await open.inspector.quarantined(job ?? null, cursorOf(after), size, where)
+      const keys = await open.quarantine.list(job ?? null, cursorOf(after), size, where)
       if (keys.length === 0 && job !== undefined && after === undefined) await refuseUnknown(open, job)
       const last = keys.length === size ? keys.at(-1) : undefined
       return { keys, next: last ? Buffer.from(JSON.stringify([last.job, last.key])).toString('base64url') : null }
@@ -95,20 +95,20 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
     async count({ job, ...filter } = {}) {
       const where = readFilter(filter)
       const open = await ports()
-      const counts = await open.census.count(job ?? null, where)
+      const counts = await open.quarantine.count(job ?? null, where)
       if (counts.length === 0 && job !== undefined) await refuseUnknown(open, job)
       return counts
     },
     async errors({ job, limit = 100, ...filter } = {}) {
       const where = readFilter(filter)
       const open = await ports()
-      const groups = await open.census.errors(job ?? null, where, Math.max(1, Math.floor(limit)))
+      const groups = await open.quarantine.errors(job ?? null, where, Math.max(1, Math.floor(limit)))
       if (groups.length === 0 && job !== undefined) await refuseUnknown(open, job)
       return groups
     },
     async show(job, key) {
       const open = await ports()
-      const found = await open.inspector.find(job, key)
+      const found = await open.quarantine.find(job, key)
       if (!found) await refuseUnknown(open, job)
       const { intent } = found ?? {}
       if (!found || !intent) return found
@@ -120,7 +120,7 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       const done = new Done(keys)
       let pages = 0
       const acted = inPages(open, job, keys, long, done, async (page) => {
-        const freed = await open.inspector.release(job, page, author ?? open.author)
+        const freed = await open.quarantine.release(job, page, author ?? open.author)
         // The hint is for speed; where it does not reach a worker, the sweep that is due finds the key. L9: of many, only the
         // first are hinted here.
         if (pages === 0 && freed.length > 0)
@@ -139,7 +139,7 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       const open = await ports()
       const done = new Done(keys)
       const asked = await inPages(open, job, keys, long, done, async (page) => {
-        const verdicts = await open.inspector.drop(job, page, author ?? open.author)
+        const verdicts = await open.quarantine.drop(job, page, author ?? open.author)
         const row = verdicts.find(({ verdict }) => verdict === 'row')
         if (row) throw rowOfYours(job, row.key, done.count)
         const dropped = verdicts.filter(({ verdict }) => verdict === 'dropped').map(({ key }) => key)
@@ -179,7 +179,7 @@ const isMany = (keys: QuarantineKeys): keys is Many => typeof keys === 'object' 
 
 /** Calls `act` with pages of the keys until they are through or `signal` says so; returns those that were named one by one. */
 async function inPages(
-  { inspector, census }: QuarantinePorts,
+  { quarantine: store }: QuarantinePorts,
   job: string,
   keys: QuarantineKeys,
   { onProgress, signal }: LongOptions,
@@ -192,10 +192,10 @@ async function inPages(
   }
   if (isMany(keys)) {
     const where = 'where' in keys ? readFilter(keys.where) : anyOfThem
-    const total = onProgress ? ((await census.count(job, where))[0]?.count ?? 0) : null
+    const total = onProgress ? ((await store.count(job, where))[0]?.count ?? 0) : null
     // By cursor: a key that comes back meanwhile is not met twice.
     for (let after: QuarantinedKey | null | undefined = null; after !== undefined && !signal?.aborted; ) {
-      const page: QuarantinedKey[] = await inspector.quarantined(job, after, pageSize, where)
+      const page: QuarantinedKey[] = await store.list(job, after, pageSize, where)
       if (page.length > 0)
         await acted(
           page.map(({ key }) => key),
@@ -213,8 +213,8 @@ async function inPages(
 }
 
 /** Nothing found may mean a misspelt name: then that is the answer. */
-async function refuseUnknown({ inspector, jobs, leaseMs }: QuarantinePorts, job: string): Promise<void> {
-  const { jobs: rows } = await inspector.jobs(leaseMs)
+async function refuseUnknown({ status, jobs, leaseMs }: QuarantinePorts, job: string): Promise<void> {
+  const { jobs: rows } = await status.jobs(leaseMs)
   const known = [...new Set([...rows.map((row) => row.job), ...jobs.map(({ name }) => name)])].sort()
   if (!known.includes(job)) throw unknownJob(job, known)
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import type { Job } from '../job/job.ts'
 import type { HintCount, Queue } from '../queue/queue.ts'
-import type { Inspector, JobRow, PulseFacts, QueueRow, WorkerRow } from '../store/inspector.ts'
+import type { JobRow, PulseFacts, QueueRow, StoreStatus, WorkerRow } from '../store/status.ts'
 
 /** One job: what the tables say, and what the queue holds of it. */
 export interface JobStatus extends JobRow {
@@ -39,7 +39,7 @@ export interface Status {
 
 export interface StatusPorts {
   readonly clock: Clock
-  readonly inspector: Pick<Inspector, 'jobs' | 'workers' | 'queues'>
+  readonly status: Pick<StoreStatus, 'jobs' | 'workers' | 'queues'>
   readonly queue: Pick<Queue, 'name' | 'shared' | 'count'> & { readonly down: boolean }
   readonly jobs: readonly Job[]
   readonly leaseMs: number
@@ -52,11 +52,11 @@ const countPatienceMs = 5_000
 const aliveMs = 60_000
 
 /** Every job that the app declares or the tables name, by name. */
-export async function status({ clock, inspector, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
+export async function status({ clock, status: store, queue, jobs, leaseMs }: StatusPorts): Promise<Status> {
   const [{ at, jobs: rows, pulse }, workers, marked] = await Promise.all([
-    inspector.jobs(leaseMs),
-    inspector.workers(leaseMs),
-    inspector.queues(),
+    store.jobs(leaseMs),
+    store.workers(leaseMs),
+    store.queues(),
   ])
   const known = new Map(rows.map((row) => [row.job, row]))
   const declared = new Set(jobs.map(({ name }) => name))

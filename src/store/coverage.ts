@@ -1,4 +1,4 @@
-// What the coverage contract asks of the database: the values that a state column can have, and which job's pending query
+// What the coverage contract asks of the database, where the store can prove such things: the values that a state column can have, and which job's pending query
 // claims a value. Reads only: what a row without a row would do is tried on rows that exist in the statement alone.
 import type { Job } from '../job/job.ts'
 
@@ -78,10 +78,13 @@ export interface Coverage {
   mayClaim(column: StateColumn, reader: StateReader, value: string | null): Promise<'never' | 'maybe'>
   /** True: the query returns rows of the table with this value, now. */
   claims(column: StateColumn, reader: StateReader, value: string | null): Promise<boolean>
-  /** True: it would return a present row, a new one, or one of `rows`, if that had this value. False proves nothing. */
+  /**
+   * Of one reader: true if its query would return a present row, a new one, or one of `rows`, if that had this value. Of two: true if
+   * both would return the same new row, or one of `rows`. False proves nothing.
+   */
   wouldClaim(
     column: StateColumn,
-    reader: StateReader,
+    readers: readonly StateReader[],
     value: string | null,
     rows: readonly TrialRow[],
   ): Promise<boolean>
@@ -93,13 +96,6 @@ export interface Coverage {
     key: readonly string[],
     limit: number,
   ): Promise<StateRows>
-  /** True: a new row, or one of `rows`, would be returned by both queries, if it had this value. False proves nothing. */
-  wouldShare(
-    column: StateColumn,
-    readers: readonly [StateReader, StateReader],
-    value: string | null,
-    rows: readonly TrialRow[],
-  ): Promise<boolean>
   /** Rows that both queries return. */
   shared(
     column: StateColumn,

@@ -1,5 +1,5 @@
 // The kill switch of a job. It is read in every check (S8); who paused and resumed stays in the audit.
-import type { PauseRow } from './inspector.ts'
+import type { PauseRow } from './status.ts'
 
 export interface Pauses {
   /**

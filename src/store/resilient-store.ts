@@ -10,6 +10,8 @@ import type { Store } from './store.ts'
 
 /** Longer than any statement of ours may take, shorter than anybody's patience. */
 const deadlineMs = 25_000
+/** Ten statements at most, each with a time limit of seconds in the server. */
+const costDeadlineMs = 120_000
 /** A page and a check hold the user's query: they have a time limit in the server, too. */
 const triesAfterDeadlock = 3
 /** A minute, or two when each try waits for a table. */
@@ -22,16 +24,17 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     again: (error, tries) => classify(error) === 'conflict' && tries < triesAfterDeadlock,
   }
   const isInTheWay = (error: unknown) => ['conflict', 'lock_timeout'].includes(classify(error))
-  const ended = <T>(what: string, work: () => Promise<T>): Promise<T> => withDeadline(clock, deadlineMs, what, work())
-  const call = <T>(what: string, work: () => Promise<T>): Promise<T> =>
-    retry(clock, random, afterDeadlock, () => ended(what, work))
+  const ended = <T>(what: string, work: () => Promise<T>, limitMs = deadlineMs): Promise<T> =>
+    withDeadline(clock, limitMs, what, work())
+  const call = <T>(what: string, work: () => Promise<T>, limitMs?: number): Promise<T> =>
+    retry(clock, random, afterDeadlock, () => ended(what, work, limitMs))
   // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
   // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
   const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
     retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
   /** A port that is a member of another one gets the same treatment. */
-  const port = <T extends object>(name: string, methods: T): T => {
+  const port = <T extends object>(name: string, methods: T, limitsMs: Readonly<Record<string, number>> = {}): T => {
     const parts = new Map<string | symbol, object>()
     return new Proxy(methods, {
       get: (target, property) => {
@@ -45,7 +48,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
         return (...args: unknown[]) => {
           // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
           const once = args.some(isTransaction)
-          return (once ? ended : call)(`${name}.${String(property)}`, () => member.apply(target, args))
+          const work = () => member.apply(target, args)
+          return (once ? ended : call)(`${name}.${String(property)}`, work, limitsMs[String(property)])
         }
       },
     })
@@ -58,13 +62,12 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     marks: port('marks', store.marks),
     audits: port('audits', store.audits),
     intents: port('intents', store.intents),
-    inspector: port('inspector', store.inspector),
-    examiner: port('examiner', store.examiner),
-    explainer: port('explainer', store.explainer),
-    census: port('census', store.census),
+    status: port('status', store.status),
+    quarantine: port('quarantine', store.quarantine),
     pauses: port('pauses', store.pauses),
     forgetting: port('forgetting', store.forgetting),
-    coverage: port('coverage', store.coverage),
+    diagnosis: store.diagnosis && port('diagnosis', store.diagnosis, { cost: costDeadlineMs }),
+    coverage: store.coverage && port('coverage', store.coverage),
     schedules: port('schedules', store.schedules),
     timetable: port('timetable', store.timetable),
     identity: () => call('store.identity', () => store.identity()),

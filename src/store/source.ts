@@ -1,10 +1,8 @@
 // The inner face of a job's truth. `pending`, `input` and `schedule` are three ways to make one; worker and
 // sweep know no other kind.
 import type { UnusableKeys } from '../job/key.ts'
-import type { SqlQuery } from '../job/pending.ts'
 import type { ServerPage } from '../job/server-page.ts'
 import type { Finish } from './ledger.ts'
-import type { Unmet } from './unmet-conditions.ts'
 
 /** A row that a sweep may hint: eligible now or before the next sweep. */
 export interface PageRow {
@@ -30,16 +28,6 @@ export interface Page {
 export interface UnusableRows extends UnusableKeys {
   /** Of each of them, how many of `rows` come before it. */
   readonly before: readonly number[]
-}
-
-/** Why rows of a page may not be hinted, counted by the first reason that holds. */
-export interface HeldCounts {
-  readonly running: number
-  readonly quarantined: number
-  /** They failed, and wait for longer than the horizon. */
-  readonly backedOff: number
-  /** `run_at` lies beyond the horizon. */
-  readonly later: number
 }
 
 /** A key that is pending right now. */
@@ -71,13 +59,6 @@ export interface ServerPages {
   lastKey(timeoutMs: number): Promise<string | null>
 }
 
-/** The statements of a source, for a diagnosis to explain. */
-export interface SourceQueries {
-  page(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
-  check(keys: readonly string[]): Promise<SqlQuery>
-  keys(): Promise<SqlQuery>
-}
-
 export interface Source {
   /** True when the pending query has a `version` column. Known after the first call of another method. */
   readonly versioned: boolean
@@ -91,14 +72,8 @@ export interface Source {
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
   /** Missing where only the source itself can read its rows. */
   readonly serverPages?: ServerPages | undefined
-  /** Its statements, for `doctor`. Missing as `serverPages`. */
-  readonly queries?: SourceQueries | undefined
-  /** Why rows of that page are left out; for people. Missing as `serverPages`. */
-  held?(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
-  /** Why this key is not pending, as far as the query tells. Missing where only the source itself can read its rows. */
-  unmet?(key: string): Promise<Unmet>
   /** Pending rows at a guess, without reading them; null: nobody can tell. */
   estimate(timeoutMs: number): Promise<number | null>
 }

@@ -2,20 +2,19 @@
 import type { Transaction } from '../job/handler.ts'
 import type { Job } from '../job/job.ts'
 import type { Marks } from './canary.ts'
-import type { Census } from './census.ts'
 import type { Coverage } from './coverage.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import type { Classify } from './errors.ts'
-import type { Examiner } from './examiner.ts'
-import type { Explainer } from './explainer.ts'
 import type { Forgetting } from './forgetting.ts'
-import type { Inspector } from './inspector.ts'
 import type { Intents } from './intents.ts'
 import type { Ledger } from './ledger.ts'
 import type { Audits } from './ledger-audit.ts'
 import type { Pauses } from './pauses.ts'
+import type { StoreQuarantine } from './quarantine.ts'
 import type { Schedules } from './schedules.ts'
 import type { Source } from './source.ts'
 import type { SqlExecutor, TransactionOptions } from './sql-client.ts'
+import type { StoreStatus } from './status.ts'
 import type { Sweeps } from './sweeps.ts'
 import type { Timetable } from './timetable.ts'
 import type { Workers } from './workers.ts'
@@ -28,15 +27,16 @@ export interface Store<Tx = Transaction> {
   readonly marks: Marks
   readonly audits: Audits
   readonly intents: Intents
-  readonly inspector: Inspector
-  readonly examiner: Examiner
-  readonly explainer: Explainer
-  readonly census: Census
+  readonly status: StoreStatus
+  readonly quarantine: StoreQuarantine
   readonly pauses: Pauses
   readonly forgetting: Forgetting
-  readonly coverage: Coverage
   readonly schedules: Schedules
   readonly timetable: Timetable
+  /** Missing: the store cannot say what its server does with a query. */
+  readonly diagnosis?: Diagnosis | undefined
+  /** Missing: the store cannot prove which rows a query returns. */
+  readonly coverage?: Coverage | undefined
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>

@@ -4,12 +4,15 @@ import type { LongOptions } from '../base/progress.ts'
 import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { HeldCounts, Source } from '../store/source.ts'
+import type { Diagnosis, HeldCounts } from '../store/diagnosis.ts'
+import type { Source } from '../store/source.ts'
 import { pageRows, pageTimeoutMs, pushRows } from './pass-step.ts'
 
 export interface DryRunPorts {
   readonly source: Source
   readonly queue: Pick<Queue, 'count' | 'inspection' | 'shared'>
+  /** Missing: why rows are held is not known. */
+  readonly diagnosis: Pick<Diagnosis, 'held'> | undefined
 }
 
 /** What a pass would find, and do. */
@@ -33,13 +36,13 @@ const looksAway = 4
 
 /** `paused`: rows are counted, and nothing would be pushed. */
 export async function dryRun(
-  { source, queue }: DryRunPorts,
+  { source, queue, diagnosis }: DryRunPorts,
   job: Job,
   paused: boolean,
   { onProgress, signal }: LongOptions,
 ): Promise<DryRun> {
   const total = onProgress ? await source.estimate(pageTimeoutMs).catch(() => null) : null
-  const found = { seen: 0, eligible: 0, unusable: 0, heldBy: source.held ? none : null, hinted: 0 as number | null }
+  const found = { seen: 0, eligible: 0, unusable: 0, heldBy: diagnosis ? none : null, hinted: 0 as number | null }
   const keys: string[] = []
   let finished = false
   for (let cursor: string | null = null; !finished && !signal?.aborted; ) {
@@ -49,8 +52,10 @@ export async function dryRun(
     found.unusable += page.unusable?.count ?? 0
     keys.push(...page.rows.slice(0, keysShown - keys.length).map(({ key }) => key))
     // Asked for only where something is held: it reads the page again.
-    if (found.heldBy && source.held && page.rows.length < page.scanned)
-      found.heldBy = sum(found.heldBy, await source.held(cursor, pageRows, horizonMs(job), pageTimeoutMs))
+    if (found.heldBy && diagnosis && page.rows.length < page.scanned) {
+      const held = await diagnosis.held(job, cursor, pageRows, horizonMs(job), pageTimeoutMs)
+      found.heldBy = held && sum(found.heldBy, held)
+    }
     if (found.hinted !== null) {
       const there = await hintsOf(queue, job, page.rows)
       found.hinted = there === null ? null : found.hinted + there

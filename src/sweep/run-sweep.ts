@@ -12,7 +12,8 @@ import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
 import type { Fill, Push } from '../queue/push.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { HeldCounts, Source } from '../store/source.ts'
+import type { HeldCounts } from '../store/diagnosis.ts'
+import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { dryRun } from './dry-run.ts'
 import { pass } from './pass.ts'
@@ -61,7 +62,7 @@ export interface OnDemandPorts {
   readonly clock: Clock
   readonly random: Random
   readonly events: Events<EventMap>
-  readonly store: Pick<Store, 'sweeps' | 'ledger' | 'pauses'>
+  readonly store: Pick<Store, 'sweeps' | 'ledger' | 'pauses' | 'diagnosis'>
   readonly queue: Pick<Queue, 'count' | 'inspection' | 'shared'>
   readonly push: Push
   readonly fill: Fill
@@ -103,8 +104,21 @@ const nothing: Found = {
 }
 
 /** Reads all pages; what a pass would clear or push stays as it is. */
-async function look({ source, queue }: OnDemandPorts, job: Job, paused: boolean, long: LongOptions): Promise<Found> {
-  return { ...nothing, ...(await dryRun({ source: source(job), queue }, job, paused, long)) }
+async function look(
+  { source, queue, store }: OnDemandPorts,
+  job: Job,
+  paused: boolean,
+  long: LongOptions,
+): Promise<Found> {
+  return {
+    ...nothing,
+    ...(await dryRun(
+      { source: source(job), queue, diagnosis: job.custom ? undefined : store.diagnosis },
+      job,
+      paused,
+      long,
+    )),
+  }
 }
 
 /**

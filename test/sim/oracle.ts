@@ -254,7 +254,7 @@ export class Oracle implements StoreEar {
       const ahead = before.updatedAt > nowMs + slackMs
       this.check('S7', ahead || nowMs >= before.retryAt - 1, early)
     }
-    if (!after || statement === 'inspector.release' || statement === 'ledger.clear') {
+    if (!after || statement === 'quarantine.release' || statement === 'ledger.clear') {
       // Done, new work, or made new by a person.
       story.since = holds === null ? 0 : story.since
       story.excused = 0

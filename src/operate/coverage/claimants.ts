@@ -1,10 +1,11 @@
 // The jobs that may claim rows of a covered table: those that cover it, and any other whose pending query lives on it.
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Job } from '../../job/job.ts'
-import type { StateColumn, StateReader } from '../../store/coverage.ts'
+import type { Coverage, StateColumn, StateReader } from '../../store/coverage.ts'
+import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
-import type { CoveragePorts } from './coverage.ts'
+import type { ProvingPorts } from './coverage.ts'
 import type { Declaration } from './declarations.ts'
 import { shownColumn } from './report.ts'
 
@@ -26,7 +27,7 @@ export interface Neighbour {
 }
 
 export async function claimantsOf(
-  { store, jobs }: CoveragePorts,
+  { store, proving, jobs }: ProvingPorts,
   { state, jobs: declared }: Declaration,
   attempts: Attempts,
 ): Promise<{ claimants: Claimant[]; neighbours: Neighbour[]; findings: DoctorFinding[] }> {
@@ -44,7 +45,7 @@ export async function claimantsOf(
     }
     if (!job.query || !(covers || mentions(job, state.table))) continue
     const reader = await attempts.ask(shown, null, () =>
-      readerOf(store, state, job, covers?.key ?? null, (error) => {
+      readerOf(proving, store.classify, state, job, covers?.key ?? null, (error) => {
         // Another job's broken query is no matter of this column; doctor tells of it as that.
         if (covers) findings.push(broken(job, shown, error))
       }),
@@ -74,7 +75,8 @@ export function mentions({ query }: Job, table: string): boolean {
 
 /** Null, and told: the query cannot be built, or not be run. */
 async function readerOf(
-  { coverage, classify }: CoveragePorts['store'],
+  proving: Coverage,
+  classify: Classify,
   state: StateColumn,
   job: Job,
   key: readonly string[] | null,
@@ -87,7 +89,7 @@ async function readerOf(
     return null
   }
   try {
-    return await coverage.reader(state, job, key)
+    return await proving.reader(state, job, key)
   } catch (error) {
     const mistaken = error instanceof RegrowError ? error.code === 'bad_pending' : classify(error) === 'mistake'
     if (!mistaken) throw error

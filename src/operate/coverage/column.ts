@@ -6,7 +6,7 @@ import type { Source } from '../../store/source.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import type { Attempts } from './attempts.ts'
 import { type Claimant, claimantsOf, mentions, type Neighbour } from './claimants.ts'
-import type { CoveragePorts } from './coverage.ts'
+import type { ProvingPorts } from './coverage.ts'
 import type { Declaration } from './declarations.ts'
 import { type CoveredColumn, type CoveredValue, type RowSample, shownColumn } from './report.ts'
 
@@ -15,14 +15,14 @@ const keysShown = 5
 
 /** What was found of a column, and findings about the jobs that could not be held against it. */
 export async function examineColumn(
-  ports: CoveragePorts,
+  ports: ProvingPorts,
   declaration: Declaration,
   trials: readonly TrialRow[],
   attempts: Attempts,
 ): Promise<{ column: CoveredColumn; findings: DoctorFinding[] }> {
   const { state, jobs } = declaration
   const shown = shownColumn(state)
-  const store = ports.store.coverage
+  const store = ports.proving
   const ask = <T>(fallback: T, question: () => Promise<T>) => attempts.ask(shown, fallback, question)
   const nothing = { from: 'rows', values: [], bounded: 'they could not be read' } as const
   const { from, values: listed, bounded } = await ask(nothing, () => store.values(state))
@@ -50,7 +50,7 @@ export async function examineColumn(
     const claims = []
     for (const { job, reader } of possible) {
       const rows = reader?.key && (await ask(false, () => store.claims(state, reader, value)))
-      const tried = !rows && reader && (await ask(false, () => store.wouldClaim(state, reader, value, trials)))
+      const tried = !rows && reader && (await ask(false, () => store.wouldClaim(state, [reader], value, trials)))
       claims.push({
         job: job.name,
         proof: rows ? 'rows' : tried ? 'trial' : 'unknown',
@@ -117,7 +117,7 @@ async function hasStateless(
 
 /** Null: one of those that may claim it cannot be held against rows. */
 async function unclaimedRows(
-  { store, source }: CoveragePorts,
+  { proving, source }: ProvingPorts,
   state: StateColumn,
   possible: readonly Claimant[],
   value: string | null,
@@ -127,7 +127,7 @@ async function unclaimedRows(
   const readers = possible.flatMap(({ reader }) => reader ?? [])
   const own = possible.filter(({ reader }) => reader === null)
   const key = own[0]?.key ?? naming
-  const found = await store.coverage.unclaimed(state, readers, value, key, rowsMax)
+  const found = await proving.unclaimed(state, readers, value, key, rowsMax)
   const [first, ...rest] = own
   if (!first) return sample(found)
   let left = found.keys
@@ -149,7 +149,7 @@ async function checked(source: Source, job: Job, keys: readonly string[]) {
 }
 
 async function sharedRows(
-  { store }: CoveragePorts,
+  { proving }: ProvingPorts,
   state: StateColumn,
   { claimants, may, seen, trials }: Claims,
   attempts: Attempts,
@@ -164,9 +164,7 @@ async function sharedRows(
       const readers = [a.reader as StateReader, b.reader as StateReader] as const
       const key = namingKey(state, [a, b])
       const none: StateRows = { keys: [], more: false }
-      const found = await attempts.ask(shownColumn(state), none, () =>
-        store.coverage.shared(state, readers, key, rowsMax),
-      )
+      const found = await attempts.ask(shownColumn(state), none, () => proving.shared(state, readers, key, rowsMax))
       const declared = a.declared && b.declared
       const pair = { jobs: [a.job.name, b.job.name], rows: sample(found), declared } as const
       if (found.keys.length > 0) shared.push(pair)
@@ -174,11 +172,7 @@ async function sharedRows(
         // Nothing is there, as in a test: then rows that might be are tried.
         const both = seen.filter(({ claims }) => pair.jobs.every((job) => claims.some((claim) => isSure(claim, job))))
         for (const { value } of both)
-          if (
-            await attempts.ask(shownColumn(state), false, () =>
-              store.coverage.wouldShare(state, readers, value, trials),
-            )
-          ) {
+          if (await attempts.ask(shownColumn(state), false, () => proving.wouldClaim(state, readers, value, trials))) {
             shared.push({ ...pair, tried: { value } })
             break
           }

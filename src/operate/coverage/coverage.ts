@@ -5,8 +5,8 @@ import { RegrowError } from '../../base/errors.ts'
 import { unknownOptions } from '../../base/suggest.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, TrialRow } from '../../store/coverage.ts'
-import type { Classify } from '../../store/errors.ts'
 import type { Source } from '../../store/source.ts'
+import type { Store } from '../../store/store.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import { Attempts } from './attempts.ts'
 import { examineColumn } from './column.ts'
@@ -14,10 +14,15 @@ import { type Declaration, declarations } from './declarations.ts'
 import { findingsOf } from './findings.ts'
 import { type CoveredColumn, shownColumn } from './report.ts'
 
+/** The ports of a store that can prove such things. */
+export interface ProvingPorts extends CoveragePorts {
+  readonly proving: Coverage
+}
+
 /** What coverage needs. */
 export interface CoveragePorts {
   readonly clock: Clock
-  readonly store: { readonly coverage: Coverage; readonly classify: Classify }
+  readonly store: Pick<Store, 'coverage' | 'classify'>
   readonly jobs: readonly Job[]
   readonly source: (job: Job) => Source
 }
@@ -44,19 +49,38 @@ const budgetMs = 120_000
 
 /** Looks at every column that some job covers. Rejects when the store does not answer. */
 export async function coverage(ports: CoveragePorts, options: CoverageOptions = {}): Promise<CoverageReport> {
+  const proving = ports.store.coverage
+  if (!proving) return unproven(ports.jobs)
   const { rows = {} } = options
   const attempts = new Attempts(ports.clock, ports.store.classify, budgetMs)
-  const { columns: declared, findings } = await declarations(ports.store.coverage, ports.jobs, attempts)
+  const { columns: declared, findings } = await declarations(proving, ports.jobs, attempts)
   refuseUnknown(options, declared)
   const columns: CoveredColumn[] = []
   for (const declaration of declared) {
-    const seen = await examineColumn(ports, declaration, trialRows(declaration, rows), attempts)
+    const seen = await examineColumn({ ...ports, proving }, declaration, trialRows(declaration, rows), attempts)
     columns.push(seen.column)
     findings.push(...seen.findings, ...findingsOf(seen.column))
   }
   findings.push(...attempts.findings())
   const ranked = (['bad', 'warn', 'note'] as const).flatMap((level) => findings.filter((each) => each.level === level))
   return { covered: ranked.every(({ level }) => level === 'note'), columns, findings: ranked }
+}
+
+/** The store cannot prove which rows a query returns: nothing is known of the columns that jobs cover. */
+function unproven(jobs: readonly Job[]): CoverageReport {
+  const declared = jobs.filter(({ covers }) => covers.length > 0)
+  const findings = declared.map(
+    ({ name }): DoctorFinding => ({
+      level: 'warn',
+      code: 'coverage_unknown',
+      job: name,
+      message: `${name}: what it covers was not examined: this store cannot prove which rows a query returns`,
+      why: 'What was not looked at is not known to be covered.',
+      hint: 'Test the pending query with a row in each state, or remove `covers`.',
+      fix: null,
+    }),
+  )
+  return { covered: findings.length === 0, columns: [], findings }
 }
 
 /** What is wrong with the coverage contract, for the doctor. */

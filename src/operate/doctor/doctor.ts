@@ -7,9 +7,9 @@ import type { LongOptions } from '../../base/progress.ts'
 import type { Job } from '../../job/job.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
 import type { Queue } from '../../queue/queue.ts'
+import type { JobCosts, StoreFacts } from '../../store/diagnosis.ts'
 import type { Classify } from '../../store/errors.ts'
-import type { Examiner, StoreFacts } from '../../store/examiner.ts'
-import type { Source } from '../../store/source.ts'
+import type { Store } from '../../store/store.ts'
 import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
 import type { Health } from '../health.ts'
 import { distinct } from './distinct.ts'
@@ -17,7 +17,6 @@ import type { DoctorFinding } from './finding.ts'
 import { whys } from './finding-texts.ts'
 import { ofDeclarations, ofHealth, ofLeases, ofStrays, ofUnserved } from './fleet-findings.ts'
 import { ofReads, ofRefusal, sentences } from './job-findings.ts'
-import { type JobCosts, readsOf } from './query-cost.ts'
 import { ofQueue } from './queue-findings.ts'
 import { ofClock, ofStore } from './store-findings.ts'
 
@@ -42,8 +41,8 @@ export interface DoctorReport {
 
 export interface DoctorPorts {
   readonly clock: Clock
-  readonly store: { readonly examiner: Examiner } & CoveragePorts['store']
-  readonly source: (job: Job) => Source
+  readonly store: Pick<Store, 'diagnosis' | 'status' | 'outdated'> & CoveragePorts['store']
+  readonly source: CoveragePorts['source']
   readonly jobs: readonly Job[]
   readonly guard: 'claim' | 'none'
   readonly leaseMs: number
@@ -58,7 +57,8 @@ export interface DoctorPorts {
 
 /** What has been seen so far. */
 interface Visit extends DoctorPorts {
-  readonly facts: StoreFacts
+  /** Null: the store has no diagnosis. */
+  readonly facts: StoreFacts | null
   readonly chosen: readonly Job[]
   readonly costs: JobCosts[]
   readonly options: DoctorOptions
@@ -93,13 +93,12 @@ export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): P
     if (!job) throw unknownJob(name, names)
     return job
   })
-  const facts = await ports.store.examiner.facts()
+  const facts = (await ports.store.diagnosis?.facts()) ?? null
   const visit: Visit = { ...ports, facts, chosen, costs: [], options }
-  const found = [...ofStore(facts), ...declared(visit)]
-  const { schema } = facts
-  const readable = typeof schema.found === 'number' && schema.found >= schema.oldest
-  const mayOpen = readable && !facts.replica && !facts.readOnly && !found.some(isRefused)
-  const closed = typeof schema.found === 'number' && schema.found < schema.newest && ports.migrates
+  const found = [...(facts ? ofStore(facts) : [undiagnosed]), ...declared(visit)]
+  const { readable, writable, outdated } = await standing(visit)
+  const mayOpen = readable && writable && !found.some(isRefused)
+  const closed = outdated && ports.migrates
   for (const examination of [...(readable ? examinations : []), ...(mayOpen && !closed ? opening : [])]) {
     if (options.signal?.aborted) break
     found.push(...(await examined(examination, visit)))
@@ -108,10 +107,25 @@ export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): P
   const told = found.filter(({ job }) => options.jobs === undefined || job === null || options.jobs.includes(job))
   const levels = ['bad', 'warn', 'note'] as const
   const findings = levels.flatMap((level) => told.filter((each) => each.level === level))
-  const at = readable ? new Date(await ports.store.examiner.time()) : null
+  const at = readable ? new Date(await ports.store.status.time()) : null
   const stopped = options.signal?.aborted === true
   const healthy = !stopped && findings.every(({ level }) => level !== 'bad')
   return { at, healthy, stopped, findings: distinct(findings), jobs: visit.costs }
+}
+
+/** Whether regrow's tables can be read, as old as they are, and written; a store without diagnosis knows only if it is up to date. */
+async function standing({ facts, store }: Visit): Promise<{ readable: boolean; writable: boolean; outdated: boolean }> {
+  if (!facts) {
+    const outdated = await store.outdated()
+    return { readable: !outdated, writable: true, outdated }
+  }
+  const { schema, replica, readOnly } = facts
+  const known = typeof schema.found === 'number' ? schema.found : null
+  return {
+    readable: known !== null && known >= schema.oldest,
+    writable: !replica && !readOnly,
+    outdated: known !== null && known < schema.newest,
+  }
 }
 
 async function examined({ what, run }: Examination, visit: Visit): Promise<readonly DoctorFinding[]> {
@@ -154,6 +168,16 @@ function declared({ verify, guard, store }: Visit): DoctorFinding[] {
 
 const isRefused = ({ code }: DoctorFinding) => code === 'declaration_refused'
 
+const undiagnosed: DoctorFinding = {
+  level: 'note',
+  code: 'not_examined',
+  job: null,
+  message: 'The server and the costs of the pending queries were not examined: this store cannot',
+  why: whys.not_examined,
+  hint: "Look at the server's own tools: its version, its connections, and the plan of each pending query.",
+  fix: null,
+}
+
 const leftClosed: DoctorFinding = {
   level: 'warn',
   code: 'not_examined',
@@ -167,33 +191,28 @@ const leftClosed: DoctorFinding = {
 /** How far this process's clock is ahead of the store's; what may be the way there and back counts as nothing. */
 async function skewOf({ clock, store }: Visit): Promise<number> {
   const before = clock.wall()
-  const there = await store.examiner.time()
+  const there = await store.status.time()
   const after = clock.wall()
   return there < before ? before - there : there > after ? after - there : 0
 }
 
-async function jobs({ store, source, chosen, costs, options }: Visit): Promise<DoctorFinding[]> {
+async function jobs({ store, chosen, costs, options }: Visit): Promise<DoctorFinding[]> {
   const found: DoctorFinding[] = []
   for (const [done, job] of chosen.entries()) {
     if (options.signal?.aborted) break
     options.onProgress?.({ what: 'pending queries', done, total: chosen.length })
-    found.push(...(await ofJob(store, source, job, costs)))
+    found.push(...(await ofJob(store, job, costs)))
   }
   options.onProgress?.({ what: 'pending queries', done: chosen.length, total: chosen.length })
   return found
 }
 
-async function ofJob(
-  store: Visit['store'],
-  source: Visit['source'],
-  job: Job,
-  costs: JobCosts[],
-): Promise<DoctorFinding[]> {
+async function ofJob(store: Visit['store'], job: Job, costs: JobCosts[]): Promise<DoctorFinding[]> {
   try {
-    const reads = await readsOf(store, source(job), job)
-    if (reads) {
-      costs.push(reads.costs)
-      return ofReads(reads)
+    const cost = await store.diagnosis?.cost(job)
+    if (cost) {
+      costs.push(cost.costs)
+      return ofReads(cost)
     }
     return job.custom ? [ownSource(job.name)] : []
   } catch (error) {
@@ -217,7 +236,7 @@ const queuePatienceMs = 10_000
 
 async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
   const { name, shared, inspection } = await open()
-  const fleet = (await store.examiner.declarations(leaseMs)).length
+  const fleet = (await store.status.declarations(leaseMs)).length
   const asked = withDeadline(clock, queuePatienceMs, 'queue.facts', inspection?.facts() ?? Promise.resolve({}))
   const facts = await asked.catch(async (error: unknown) => {
     // That it does not answer is told by health, once.
@@ -233,6 +252,6 @@ async function health({ health: ask, costs, leaseMs }: Visit): Promise<DoctorFin
 }
 
 async function declarations({ jobs: declaredJobs, store, leaseMs }: Visit): Promise<DoctorFinding[]> {
-  const rows = await store.examiner.declarations(leaseMs)
-  return ofDeclarations(declaredJobs, rows, new Date(await store.examiner.time()))
+  const rows = await store.status.declarations(leaseMs)
+  return ofDeclarations(declaredJobs, rows, new Date(await store.status.time()))
 }

@@ -3,11 +3,11 @@
 import { readable } from '../../base/duration.ts'
 import { fingerprint } from '../../job/fingerprint.ts'
 import type { Job } from '../../job/job.ts'
-import type { DeclarationRow } from '../../store/examiner.ts'
+import type { JobCosts } from '../../store/diagnosis.ts'
+import type { DeclarationRow } from '../../store/status.ts'
 import type { Health, JobHealth } from '../health.ts'
 import type { DoctorFinding } from './finding.ts'
 import { whys } from './finding-texts.ts'
-import type { JobCosts } from './query-cost.ts'
 
 /** Longer than a deploy takes: until then old and new workers live side by side on purpose. */
 const deployMs = 15 * 60_000

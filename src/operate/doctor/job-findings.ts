@@ -1,13 +1,13 @@
 // What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { manyRows, patienceMs, type QueryCost, smallRows, type TooMuch } from '../../store/diagnosis.ts'
 import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from './finding.ts'
 import { whys } from './finding-texts.ts'
-import { manyRows, patienceMs, type Reads, smallRows, type TooMuch } from './query-cost.ts'
 
 /** What reads too much, and tables without statistics. */
-export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): DoctorFinding[] {
+export function ofReads({ costs: { job }, tooMuch, slow, tables }: QueryCost): DoctorFinding[] {
   const told = new Map<string, TooMuch[]>()
   for (const each of tooMuch) {
     const id = each.advice.statement ?? `${each.advice.table.schema}.${each.advice.table.name}`
@@ -46,23 +46,23 @@ export function ofReads({ costs: { job }, tooMuch, slow, tables }: Reads): Docto
 
 /** One index, or one table, and the statements of the job that it is about. */
 function ofScans(job: string, some: readonly TooMuch[], indexed: boolean): DoctorFinding {
-  const worst = some.reduce((one, other) => (other.scan.rows > one.scan.rows ? other : one))
-  const { advice, scan, cost, gaveUp, part } = worst
+  const worst = some.reduce((one, other) => (other.read.rows > one.read.rows ? other : one))
+  const { advice, read, cost, gaveUp, part } = worst
   const table = `${advice.table.schema}.${advice.table.name}`
   const parts = [...new Set(some.map((each) => each.part))]
   const also = parts.length > 1 ? `, and so does its ${parts.filter((each) => each !== part).join(' and ')}` : ''
-  const blocks = scan.blocks === null ? '' : `${count(scan.blocks, 'block')}, `
+  const blocks = read.blocks === null ? '' : `${count(read.blocks, 'block')}, `
   const measured = gaveUp
     ? `the planner says; it was given up after ${readable(patienceMs)}`
     : `${blocks}${cost.ms === null ? 'the planner says' : `${cost.ms} ms`}`
   const broken = advice.existing?.valid === false
   return {
-    level: gaveUp || scan.rows >= manyRows || broken ? 'bad' : 'warn',
+    level: gaveUp || read.rows >= manyRows || broken ? 'bad' : 'warn',
     code: broken ? 'index_invalid' : advice.statement ? 'index_missing' : 'reads_much',
     job,
     message: broken
-      ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${part} reads ${count(scan.rows, 'row')} to find ${number(cost.rows)}`
-      : `${job}: its ${part} reads ${count(scan.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
+      ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${part} reads ${count(read.rows, 'row')} to find ${number(cost.rows)}`
+      : `${job}: its ${part} reads ${count(read.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
     why: broken ? whys.index_invalid : advice.statement || indexed ? whys.index_missing : whys.reads_much,
     hint: advice.statement ? withIndex(advice) : indexed ? first : withoutIndex(advice),
     fix: advice.statement,

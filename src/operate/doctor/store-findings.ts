@@ -1,6 +1,6 @@
 // What is wrong with the store and the way to it. In: its facts. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
-import type { StoreFacts } from '../../store/examiner.ts'
+import type { StoreFacts } from '../../store/diagnosis.ts'
 import type { DoctorFinding } from './finding.ts'
 import { whys } from './finding-texts.ts'
 

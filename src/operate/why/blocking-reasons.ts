@@ -2,7 +2,7 @@
 // keep it. Pure: one function per reason.
 import { readable } from '../../base/duration.ts'
 import { isKeyLength, keyBytesMax } from '../../job/key.ts'
-import type { Unmet } from '../../store/unmet-conditions.ts'
+import type { Unmet } from '../../store/diagnosis.ts'
 import type { WhyFacts } from './facts.ts'
 import { ago, count, fromNow, type Judge, lastError, since, typed } from './reason.ts'
 
@@ -123,6 +123,8 @@ export const notPending: Judge = ({ pending, kind, intent }) => {
 
 function notMet(unmet: Exclude<Unmet, { kind: 'no row' }> | null): string {
   if (unmet === null) return 'The source of the job does not name it as pending.'
+  if (unmet.kind === 'unknown')
+    return 'The pending query does not return it. Which of its conditions fails is not known: this store does not say.'
   if (unmet.kind === 'untold')
     return `The pending query does not return it. It is not simple enough to tell which condition fails: ${unmet.why}.`
   if (unmet.conditions.length === 0)

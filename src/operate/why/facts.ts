@@ -1,8 +1,8 @@
 // What has to be known to say why a key does not run: what the tables, the pending query and the queue say of it, at one
 // instant of the store's clock.
 import type { PeekedHint } from '../../queue/queue.ts'
-import type { KeyFacts } from '../../store/explainer.ts'
-import type { Unmet } from '../../store/unmet-conditions.ts'
+import type { Unmet } from '../../store/diagnosis.ts'
+import type { KeyFacts } from '../../store/status.ts'
 import type { QueueStatus } from '../status.ts'
 
 /** What the pending query says of the key. */

@@ -8,8 +8,9 @@ import { isKeyLength } from '../../job/key.ts'
 import { storable } from '../../job/outcome.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
 import type { Queue } from '../../queue/queue.ts'
-import type { Explainer } from '../../store/explainer.ts'
+import type { Diagnosis } from '../../store/diagnosis.ts'
 import type { Source } from '../../store/source.ts'
+import type { StoreStatus } from '../../store/status.ts'
 import { type Decided, decide } from './decide.ts'
 import type { PendingFacts, WhyFacts } from './facts.ts'
 import { keyOf } from './key-of.ts'
@@ -24,7 +25,8 @@ export interface Why extends Decided {
 
 export interface WhyPorts {
   readonly clock: Clock
-  readonly explainer: Explainer
+  readonly status: Pick<StoreStatus, 'key'>
+  readonly diagnosis: Pick<Diagnosis, 'unmet'> | undefined
   readonly source: (job: Job) => Source
   readonly queue: Pick<Queue, 'name' | 'shared' | 'count' | 'inspection'> & { readonly down: boolean }
   /** Every job that the app declares. */
@@ -47,9 +49,9 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
   // The queue first: a hint that is popped in between is then found as a claim, and not nowhere.
   const hints = await hintOf(ports, name, text)
   const source = ports.source(job)
-  const pending = await pendingOf(source, text)
+  const pending = await pendingOf(source, job, ports.diagnosis, text)
   const facts: WhyFacts = {
-    ...(await ports.explainer.key(name, text, ports.leaseMs)),
+    ...(await ports.status.key(name, text, ports.leaseMs)),
     job: name,
     kind: job.slots ? 'schedule' : job.input ? 'input' : 'pending',
     key: text,
@@ -65,13 +67,18 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
   return { job: name, key: text, ...decide(facts), facts }
 }
 
-async function pendingOf(source: Source, key: string): Promise<PendingFacts> {
+async function pendingOf(
+  source: Source,
+  job: Job,
+  diagnosis: WhyPorts['diagnosis'],
+  key: string,
+): Promise<PendingFacts> {
   try {
     const { pending, broken } = await source.check([key])
     const found = pending.get(key)
     if (found) return { state: 'pending', version: found.version, waitMs: found.waitMs }
     if (broken?.has(key)) return { state: 'broken', error: errorOf(broken.get(key)) }
-    return { state: 'not', unmet: (await source.unmet?.(key)) ?? null }
+    return { state: 'not', unmet: diagnosis ? await diagnosis.unmet(job, key) : { kind: 'unknown' } }
   } catch (error) {
     return { state: 'broken', error: errorOf(error) }
   }

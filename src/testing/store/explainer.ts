@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Case } from '../suite.ts'
 import { fail, jobName, leaseMs, live, type StoreContext, take, worker } from './context.ts'
 
-const about = ({ store }: StoreContext, key: string, job = jobName) => store.explainer.key(job, key, leaseMs)
+const about = ({ store }: StoreContext, key: string, job = jobName) => store.status.key(job, key, leaseMs)
 
 export const explainerCases: readonly Case<StoreContext>[] = [
   {
@@ -66,13 +66,15 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       await put('z', 'gone')
       const all = { error: null, sinceMs: null, beforeMs: null, version: null }
       const keys = async (where: object) =>
-        (await context.store.inspector.quarantined(null, null, 10, { ...all, ...where })).map(({ key }) => key)
+        (await context.store.quarantine.list(null, null, 10, { ...all, ...where })).map(({ key }) => key)
       assert.deepEqual(await keys({ error: 'TIMEOUT' }), ['x', 'y'])
       assert.deepEqual(await keys({ sinceMs: -30_000 }), ['y', 'z'])
       assert.deepEqual(await keys({ beforeMs: -30_000 }), ['x'])
       assert.deepEqual(await keys({ version: '2' }), ['y'])
-      assert.deepEqual(await context.store.census.count(null, { ...all, error: 'timeout' }), [{ job: 'a', count: 2 }])
-      const groups = (await context.store.census.errors('a', all, 10)).map(({ error, count }) => [error, count])
+      assert.deepEqual(await context.store.quarantine.count(null, { ...all, error: 'timeout' }), [
+        { job: 'a', count: 2 },
+      ])
+      const groups = (await context.store.quarantine.errors('a', all, 10)).map(({ error, count }) => [error, count])
       assert.deepEqual(groups, [
         ['Timeout after <n> ms', 1],
         ['gone', 1],
@@ -92,7 +94,7 @@ export const explainerCases: readonly Case<StoreContext>[] = [
     },
   },
   {
-    name: 'rows that a page leaves out are counted by why, where the source can tell',
+    name: 'rows that a page leaves out are counted by why, where the store can tell',
     async run(context) {
       await context.query(`create table regrow_testing.held_rows (id text primary key, run_at timestamptz)`)
       await context.query(
@@ -104,18 +106,18 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       await fail(context, 'w1', 'aside', { state: 'quarantined' })
       await fail(context, 'w1', 'waits', { retryMs: 3_600_000 })
       await fail(context, 'w1', 'soon', { retryMs: 1_000 })
-      const source = context.store.source(
-        context.job('a', { text: 'select id, run_at from regrow_testing.held_rows', values: [] }),
-      )
+      const job = context.job('a', { text: 'select id, run_at from regrow_testing.held_rows', values: [] })
+      const source = context.store.source(job)
       const page = await source.page(null, 10, 60_000, 10_000)
       assert.deepEqual([page.scanned, page.rows.length], [6, 2])
-      if (!source.held) return
+      const { diagnosis } = context.store
+      if (!diagnosis) return
       const counts = { running: 1, quarantined: 1, backedOff: 1, later: 1 }
-      assert.deepEqual(await source.held(null, 10, 60_000, 10_000), counts)
+      assert.deepEqual(await diagnosis.held(job, null, 10, 60_000, 10_000), counts)
     },
   },
   {
-    name: 'a key that is not pending is told with the conditions that its row fails, where the source can tell',
+    name: 'a key that is not pending is told with the conditions that its row fails, where the store can tell',
     async run(context) {
       await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
       await context.query(`insert into regrow_testing.unmet_rows values (1, 'done', 3), (2, 'new', null)`)
@@ -123,34 +125,41 @@ export const explainerCases: readonly Case<StoreContext>[] = [
         text: `select id from regrow_testing.unmet_rows where state = $1::text and n > 1`,
         values: ['new'],
       }
-      const source = context.store.source(context.job('a', query, 'int'))
-      if (!source.unmet) return
+      const job = context.job('a', query, 'int')
+      const { diagnosis } = context.store
+      if (!diagnosis) return
       const state = { condition: `state = 'new'`, found: { state: 'done' } }
-      assert.deepEqual(await source.unmet('1'), { kind: 'conditions', table: 'unmet_rows', conditions: [state] })
+      assert.deepEqual(await diagnosis.unmet(job, '1'), {
+        kind: 'conditions',
+        table: 'unmet_rows',
+        conditions: [state],
+      })
       const small = { condition: 'n > 1', found: { n: null } }
-      assert.deepEqual(await source.unmet('2'), { kind: 'conditions', table: 'unmet_rows', conditions: [small] })
-      assert.deepEqual(await source.unmet('3'), { kind: 'no row', table: 'unmet_rows' })
+      assert.deepEqual(await diagnosis.unmet(job, '2'), {
+        kind: 'conditions',
+        table: 'unmet_rows',
+        conditions: [small],
+      })
+      assert.deepEqual(await diagnosis.unmet(job, '3'), { kind: 'no row', table: 'unmet_rows' })
     },
   },
   {
-    name: 'a condition that does not look at the row is named when it fails, where the source can tell',
+    name: 'a condition that does not look at the row is named when it fails, where the store can tell',
     async run(context) {
       await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
       await context.query(`create table regrow_testing.unmet_switches (id int primary key, is_on boolean not null)`)
       await context.query(`insert into regrow_testing.unmet_rows values (1, 'new', 3), (2, 'done', 3)`)
       await context.query(`insert into regrow_testing.unmet_switches values (1, false)`)
-      const sourceOf = (where: string) =>
-        context.store.source(
-          context.job(
-            'a',
-            { text: `select id from regrow_testing.unmet_rows where state = $1::text and ${where}`, values: ['new'] },
-            'int',
-          ),
+      const jobOf = (where: string) =>
+        context.job(
+          'a',
+          { text: `select id from regrow_testing.unmet_rows where state = $1::text and ${where}`, values: ['new'] },
+          'int',
         )
       const off = 'exists (select 1 from regrow_testing.unmet_switches where is_on)'
-      const { unmet } = sourceOf(off)
-      if (!unmet) return
-      const told = async (where: string, key = '1') => sourceOf(where).unmet?.(key)
+      const { diagnosis } = context.store
+      if (!diagnosis) return
+      const told = async (where: string, key = '1') => diagnosis.unmet(jobOf(where), key)
       const fails = (condition: string) => ({ condition, found: {}, everyRow: true })
       const exists = fails('exists (select … from unmet_switches where is_on)')
       const state = { condition: `state = 'new'`, found: { state: 'done' } }

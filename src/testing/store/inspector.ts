@@ -1,11 +1,11 @@
 // What a person is told of each job, from regrow's own tables.
 import assert from 'node:assert/strict'
-import type { JobRow } from '../../store/inspector.ts'
+import type { JobRow } from '../../store/status.ts'
 import type { Case } from '../suite.ts'
 import { fail, leaseMs, live, type StoreContext, take, worker } from './context.ts'
 
 async function told({ store }: StoreContext, job = 'a'): Promise<JobRow> {
-  const found = (await store.inspector.jobs(leaseMs)).jobs.find((each) => each.job === job)
+  const found = (await store.status.jobs(leaseMs)).jobs.find((each) => each.job === job)
   assert.ok(found, `${job} is not told of`)
   return found
 }
@@ -18,7 +18,7 @@ export const inspectorCases: readonly Case<StoreContext>[] = [
       await worker(context, 'w2')
       await take(context, 'w1', ['a', 'b'])
       await take(context, 'w2', ['c'])
-      const silentSince = (await context.store.inspector.jobs(leaseMs)).at.getTime()
+      const silentSince = (await context.store.status.jobs(leaseMs)).at.getTime()
       await live(context, ['w2'], leaseMs)
       assert.equal((await told(context)).unowned, null)
       await context.pass(1)

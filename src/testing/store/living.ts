@@ -46,7 +46,7 @@ export const livingCases: readonly Case<StoreContext>[] = [
       await worker(context, 'w2')
       await take(context, 'w1', ['a', 'b'])
       const shown = async () =>
-        (await context.store.inspector.workers(leaseMs))
+        (await context.store.status.workers(leaseMs))
           .map(({ id, running, live }) => ({ id, running, live }))
           .sort((one, other) => one.id.localeCompare(other.id))
       assert.deepEqual(await shown(), [
@@ -66,7 +66,7 @@ export const livingCases: readonly Case<StoreContext>[] = [
     name: 'a beat tells how many slots are stuck, until another one tells otherwise',
     async run(context) {
       await worker(context, 'w1')
-      const shown = async () => (await context.store.inspector.workers(leaseMs)).map(({ stuck }) => stuck)
+      const shown = async () => (await context.store.status.workers(leaseMs)).map(({ stuck }) => stuck)
       assert.deepEqual(await shown(), [0])
       await context.store.workers.beat('w1', [], 0, leaseMs, 3)
       assert.deepEqual(await shown(), [3])

@@ -232,20 +232,20 @@ export const pausesCases: readonly Case<StoreContext>[] = [
   {
     name: 'the tables know a job by its sweep, its pause or a worker, and the one asked for by its intents and quarantine',
     async run(context) {
-      const { pauses, sweeps, inspector, intents } = context.store
-      assert.deepEqual(await inspector.names('lost'), [])
+      const { pauses, sweeps, status, intents } = context.store
+      assert.deepEqual(await status.names('lost'), [])
       await worker(context, 'w1')
       await sweeps.declare([{ job: 'swept', everyMs: minute }])
       await pauses.pause('paused', 'a reason', 'ann', null)
       const known = [jobName, 'paused', 'swept']
-      assert.deepEqual(await inspector.names('lost'), known)
+      assert.deepEqual(await status.names('lost'), known)
       await fail(context, 'w1', 'k', { state: 'quarantined' })
       await context.query(`update regrow.ledger set job = 'failed'`)
       const id = '0191e8a0-7b6c-7def-8123-000000000001'
       await intents.record('meant', [{ id, input: '1', inMs: 0, atMs: null, uniqueKey: null }])
-      assert.deepEqual(await inspector.names('lost'), known)
-      assert.deepEqual(await inspector.names('failed'), [...known, 'failed'].sort())
-      assert.deepEqual(await inspector.names('meant'), [...known, 'meant'].sort())
+      assert.deepEqual(await status.names('lost'), known)
+      assert.deepEqual(await status.names('failed'), [...known, 'failed'].sort())
+      assert.deepEqual(await status.names('meant'), [...known, 'meant'].sort())
     },
   },
 ]

@@ -43,12 +43,12 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await live(context, ['other'], 2 * leaseMs)
       await query('truncate regrow.pulse')
       assert.equal((await store.workers.free(leaseMs)).workers, 0)
-      assert.deepEqual((await store.inspector.jobs(leaseMs)).pulse, { missing: true, setBack: null })
+      assert.deepEqual((await store.status.jobs(leaseMs)).pulse, { missing: true, setBack: null })
       await store.workers.beat('other', [], 0, leaseMs)
       assert.equal((await store.workers.free(leaseMs)).workers, 0)
       await live(context, ['other'], leaseMs)
       assert.equal((await store.workers.free(leaseMs)).workers, 1)
-      assert.equal((await store.inspector.jobs(leaseMs)).pulse.missing, false)
+      assert.equal((await store.status.jobs(leaseMs)).pulse.missing, false)
     },
   },
   {
@@ -102,7 +102,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await live(context, ['other'], 1.2 * leaseMs)
       assert.equal((await store.workers.free(leaseMs)).workers, 1)
       assert.deepEqual(await liveKeys(context, ['x', 'y']), ['y'])
-      const { pulse } = await store.inspector.jobs(leaseMs)
+      const { pulse } = await store.status.jobs(leaseMs)
       // A schema before does not know.
       if (pulse.setBack) assert.equal(pulse.setBack.byMs, hourMs)
     },
@@ -166,7 +166,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
         store.workers.register({ holder, host: 'host', pid: 1, jobs: { [jobName]: 'x' } }, ms)
       await register('long', longMs)
       await register('short', shortMs)
-      const [row] = await store.inspector.workers(leaseMs)
+      const [row] = await store.status.workers(leaseMs)
       // A schema before does not know: each is judged by the lease of the other.
       if (row?.leaseMs === null) return
       await take(context, 'long', ['x'])
@@ -183,7 +183,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
         ['long', longMs],
         ['short', shortMs],
       ])
-      assert.ok((await store.inspector.workers(shortMs)).every((worker) => worker.live))
+      assert.ok((await store.status.workers(shortMs)).every((worker) => worker.live))
       // Dead: the one with the short lease is freed after that, also by the one with the long lease, and the other way round.
       await context.pass(shortMs)
       for (let step = 0; step < 5; step++) {
@@ -192,7 +192,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
         await store.workers.free(longMs)
       }
       assert.deepEqual(
-        (await store.inspector.workers(longMs)).map(({ id }) => id),
+        (await store.status.workers(longMs)).map(({ id }) => id),
         ['long'],
       )
       await register('short2', shortMs)

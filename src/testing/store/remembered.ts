@@ -1,6 +1,6 @@
 // What the end of a turn remembers of its job, and how the losses of a queue are counted: what health is told by.
 import assert from 'node:assert/strict'
-import type { HealRow, SweepRow } from '../../store/inspector.ts'
+import type { HealRow, SweepRow } from '../../store/status.ts'
 import type { Turn, TurnEnd } from '../../store/sweeps.ts'
 import type { Case } from '../suite.ts'
 import { leaseMs, type StoreContext, worker } from './context.ts'
@@ -33,13 +33,13 @@ async function turn(context: StoreContext, how: Partial<TurnEnd>): Promise<Sweep
 }
 
 async function sweepOf({ store }: StoreContext, job = 'a'): Promise<SweepRow> {
-  const { jobs } = await store.inspector.jobs(leaseMs)
+  const { jobs } = await store.status.jobs(leaseMs)
   const sweep = jobs.find((each) => each.job === job)?.sweep
   assert.ok(sweep, `${job} has no sweep`)
   return sweep
 }
 
-const now = async ({ store }: StoreContext) => (await store.inspector.jobs(leaseMs)).at.getTime()
+const now = async ({ store }: StoreContext) => (await store.status.jobs(leaseMs)).at.getTime()
 
 async function begin(context: StoreContext): Promise<void> {
   await worker(context, 'w1')
@@ -55,7 +55,7 @@ async function lose({ store, pass }: StoreContext): Promise<void> {
 }
 
 async function lastHeal({ store }: StoreContext): Promise<HealRow> {
-  const [heal] = await store.inspector.heals(1)
+  const [heal] = await store.status.heals(1)
   assert.ok(heal, 'no heal')
   return heal
 }
@@ -130,7 +130,7 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
     name: 'runs without progress are told for the pass they came in and the one after',
     async run(context) {
       await begin(context)
-      const told = async () => (await context.store.inspector.jobs(leaseMs)).jobs[0]?.noProgress
+      const told = async () => (await context.store.status.jobs(leaseMs)).jobs[0]?.noProgress
       await context.store.sweeps.noProgress('a', 3)
       assert.equal(await told(), 3)
       await turn(context, { cursor: 'k', finished: false })
@@ -151,7 +151,7 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
       const { store } = context
       await begin(context)
       await store.sweeps.declare([{ job: 'unhandled', everyMs: minute }])
-      assert.deepEqual(await store.inspector.heals(10), [])
+      assert.deepEqual(await store.status.heals(10), [])
       await lose(context)
       const lostAt = await now(context)
       assert.deepEqual(await lastHeal(context), {
@@ -247,7 +247,7 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
       await lose(context)
       assert.equal(await store.sweeps.advance('w1', first, 'k3', 100), false)
       assert.deepEqual(
-        (await store.inspector.heals(2)).map(({ pushed }) => pushed),
+        (await store.status.heals(2)).map(({ pushed }) => pushed),
         [0, 800],
         'what an overtaken pass pushes is nobody’s',
       )
@@ -264,7 +264,7 @@ export const rememberedCases: readonly Case<StoreContext>[] = [
     async run(context) {
       await begin(context)
       for (let i = 0; i < 3; i++) await lose(context)
-      const heals = await context.store.inspector.heals(2)
+      const heals = await context.store.status.heals(2)
       assert.deepEqual(
         heals.map(({ epoch, endedAt }) => [epoch, endedAt !== null]),
         [

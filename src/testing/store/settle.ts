@@ -145,7 +145,7 @@ export const settleCases: readonly Case<StoreContext>[] = [
       const { claim, one } = await held(context)
       const error = `${`'"\\\n\u2028{}$1 % Ω👾`.repeat(400)}`.slice(0, 4_000)
       await settle(context, one, claim, { state: 'quarantined', failures: 1, error })
-      assert.equal((await context.store.inspector.find(jobName, 'x'))?.error, error)
+      assert.equal((await context.store.quarantine.find(jobName, 'x'))?.error, error)
       assert.equal(await verdict(context, one, 'x'), 'quarantined')
       await fail(context, one, 'y', { error: '' })
     },

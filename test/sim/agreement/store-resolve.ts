@@ -91,8 +91,8 @@ const resolvers: Readonly<Record<string, Resolver>> = {
       return call(`record ${id}`, ({ store }) => store.intents.record('mail', [intent]))
     }),
     quarantine(memory, { holder, job: 'mail', keys, version: null }),
-    ...resolve({ call: 'inspector.find', job: 'mail', key: keys[0] }, memory),
-    ...resolve({ call: 'inspector.drop', job: 'mail', keys }, memory),
+    ...resolve({ call: 'quarantine.find', job: 'mail', key: keys[0] }, memory),
+    ...resolve({ call: 'quarantine.drop', job: 'mail', keys }, memory),
   ],
   'quarantine and yield': ({ holder, keys, uniqueKey, quarantined }, memory) => {
     const record = (id: string) => {
@@ -264,16 +264,17 @@ const resolvers: Readonly<Record<string, Resolver>> = {
     return call(named(step), ({ store }) => store.audits.write(step.job, verdicts))
   },
 
-  'inspector.jobs': (step) => call(named(step), ({ store }) => store.inspector.jobs(leaseMs)),
-  'inspector.workers': (step) => call(named(step), ({ store }) => store.inspector.workers(leaseMs)),
-  'inspector.heals': (step) => call(named(step), ({ store }) => store.inspector.heals(step.limit)),
-  'inspector.names': (step) => call(named(step), ({ store }) => store.inspector.names(step.job)),
-  'inspector.quarantined': (step) =>
-    call(named(step), ({ store }) => store.inspector.quarantined(step.job || null, step.after, step.limit)),
-  'inspector.find': (step) => call(named(step), ({ store }) => store.inspector.find(step.job, step.key)),
-  'inspector.release': (step) => call(named(step), ({ store }) => store.inspector.release(step.job, step.keys, 'ann')),
-  'inspector.drop': (step) =>
-    call(named(step), async ({ store }) => sorted(await store.inspector.drop(step.job, step.keys, 'ann'))),
+  'status.jobs': (step) => call(named(step), ({ store }) => store.status.jobs(leaseMs)),
+  'status.workers': (step) => call(named(step), ({ store }) => store.status.workers(leaseMs)),
+  'status.heals': (step) => call(named(step), ({ store }) => store.status.heals(step.limit)),
+  'status.names': (step) => call(named(step), ({ store }) => store.status.names(step.job)),
+  'quarantine.list': (step) =>
+    call(named(step), ({ store }) => store.quarantine.list(step.job || null, step.after, step.limit)),
+  'quarantine.find': (step) => call(named(step), ({ store }) => store.quarantine.find(step.job, step.key)),
+  'quarantine.release': (step) =>
+    call(named(step), ({ store }) => store.quarantine.release(step.job, step.keys, 'ann')),
+  'quarantine.drop': (step) =>
+    call(named(step), async ({ store }) => sorted(await store.quarantine.drop(step.job, step.keys, 'ann'))),
 
   'pauses.pause': (step) =>
     call(named(step), ({ store }) => store.pauses.pause(step.job, step.reason, 'ann', step.forMs)),

@@ -199,7 +199,7 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
     ),
     ...(intent === null ? [] : [quarantine(memory, { holder, job: 'mail', keys: [intent], version: null })]),
     call(`slots of ${of}`, ({ store }) => store.timetable.slots(of, 9)),
-    ...(intent === null ? [] : [call(`drop ${intent}`, ({ store }) => store.inspector.drop('mail', [intent], 'ann'))]),
+    ...(intent === null ? [] : [call(`drop ${intent}`, ({ store }) => store.quarantine.drop('mail', [intent], 'ann'))]),
     call(`${of} in the list`, async ({ store }) => (await store.timetable.find(of, leaseMs))?.handed ?? null),
   ],
   // All versions of a slot: whoever has the right one is recorded.

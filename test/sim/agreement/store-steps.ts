@@ -235,17 +235,17 @@ const auditing = [
 ]
 
 const asking = [
-  step('inspector.jobs', {}),
-  step('inspector.workers', {}),
-  step('inspector.heals', { limit: count }),
-  ofJob('inspector.names', anyJob, () => ({})),
-  ofJob('inspector.quarantined', fc.oneof(fc.constant(''), anyJob), () => ({
+  step('status.jobs', {}),
+  step('status.workers', {}),
+  step('status.heals', { limit: count }),
+  ofJob('status.names', anyJob, () => ({})),
+  ofJob('quarantine.list', fc.oneof(fc.constant(''), anyJob), () => ({
     after: fc.option(anyJob.chain((job) => fc.record({ job: fc.constant(job), key: keyIn(job) }))),
     limit: fc.integer({ min: 1, max: 4 }),
   })),
-  ofJob('inspector.find', anyJob, (job) => ({ key: keyIn(job) })),
-  ofJob('inspector.release', anyJob, (job) => ({ keys: keysIn(job) })),
-  ofJob('inspector.drop', fc.constantFrom('mail', 'mail', 'text'), (job) => ({ keys: keysIn(job) })),
+  ofJob('quarantine.find', anyJob, (job) => ({ key: keyIn(job) })),
+  ofJob('quarantine.release', anyJob, (job) => ({ keys: keysIn(job) })),
+  ofJob('quarantine.drop', fc.constantFrom('mail', 'mail', 'text'), (job) => ({ keys: keysIn(job) })),
   ofJob('pauses.pause', anyJob, () => ({ forMs: fc.option(wait), reason: fc.constantFrom('r', 's') })),
   ofJob('pauses.resume', anyJob, () => ({})),
   ofJob('pauses.end', anyJob, () => ({})),
@@ -271,7 +271,7 @@ const writing = [
 ]
 
 /** What may be called beside an open transaction: it never waits for a lock. */
-const beside = fc.oneof(...living, ...reading, passing, step('inspector.jobs', {}))
+const beside = fc.oneof(...living, ...reading, passing, step('status.jobs', {}))
 
 const inside = fc.oneof(
   { weight: 3, arbitrary: fc.oneof(...writing) },
@@ -288,7 +288,7 @@ const waiting = fc.oneof(
   step('ledger.release', claims),
   step('ledger.settle', { ...claims, outcome }),
   ofJob('ledger.remember', anyJob, (job) => ({ keys: keysIn(job), outcome })),
-  ofJob('inspector.drop', fc.constant('mail'), (job) => ({ keys: keysIn(job) })),
+  ofJob('quarantine.drop', fc.constant('mail'), (job) => ({ keys: keysIn(job) })),
 )
 
 const transaction = step('transaction', {

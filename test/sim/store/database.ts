@@ -3,21 +3,20 @@
 
 import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { newestSchema } from '../../../src/drivers/postgres/store/statements-by-schema.ts'
-import type { Coverage } from '../../../src/store/coverage.ts'
-import type { Examiner } from '../../../src/store/examiner.ts'
 import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, acted, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
 import { simAudits } from './audits.ts'
 import type { Change } from './engine.ts'
-import { simInspector } from './inspector.ts'
 import { simIntents } from './intents.ts'
 import { simLedger } from './ledger.ts'
 import { simMarks } from './marks.ts'
 import { simPauses } from './pauses.ts'
+import { simQuarantine } from './quarantine-port.ts'
 import { simSchedules } from './schedules.ts'
 import { Schema } from './schema.ts'
 import { type ModelQuery, simSource } from './source.ts'
+import { simStatus } from './status.ts'
 import { simSweeps } from './sweeps.ts'
 import { type Row, Table } from './table.ts'
 import { simTimetable } from './timetable.ts'
@@ -77,15 +76,12 @@ export class SimDatabase {
       marks: simMarks(schema),
       audits: simAudits(schema),
       intents: simIntents(schema),
-      inspector: simInspector(schema),
-      examiner: noExaminer,
-      explainer: { key: () => unasked('why a key does not run') },
-      census: { count: () => unasked('what is in quarantine'), errors: () => unasked('what is in quarantine') },
+      status: simStatus(schema),
+      quarantine: simQuarantine(schema),
       pauses: simPauses(schema),
       forgetting: { forget: () => unasked('what is forgotten') },
       schedules: simSchedules(schema),
       timetable: simTimetable(schema),
-      coverage: noCoverage,
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
       identity: async () => 'simulated',
@@ -207,29 +203,6 @@ export class SimDatabase {
     engine.commit(session)
     return value
   }
-}
-
-const nobodyAsks = async (): Promise<never> => {
-  throw new Error('no simulated process calls the doctor')
-}
-const noCoverage: Coverage = {
-  column: nobodyAsks,
-  values: nobodyAsks,
-  reader: nobodyAsks,
-  mayClaim: nobodyAsks,
-  claims: nobodyAsks,
-  wouldClaim: nobodyAsks,
-  wouldShare: nobodyAsks,
-  unclaimed: nobodyAsks,
-  shared: nobodyAsks,
-}
-const noExaminer: Examiner = {
-  facts: nobodyAsks,
-  time: nobodyAsks,
-  explain: nobodyAsks,
-  rowsWhere: nobodyAsks,
-  tables: nobodyAsks,
-  declarations: nobodyAsks,
 }
 
 /** Nobody simulated asks this. */

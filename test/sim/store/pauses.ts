@@ -1,6 +1,6 @@
 // The kill switch in the model.
-import type { PauseRow as Pause } from '../../../src/store/inspector.ts'
 import type { Pauses } from '../../../src/store/pauses.ts'
+import type { PauseRow as Pause } from '../../../src/store/status.ts'
 import { byBytes } from './order.ts'
 import type { PauseRow, Schema } from './schema.ts'
 import type { Session } from './session.ts'

@@ -1,5 +1,5 @@
 // What a person does with quarantined keys, in the model; both acts are in the audit.
-import type { DropVerdict } from '../../../src/store/inspector.ts'
+import type { DropVerdict } from '../../../src/store/quarantine.ts'
 import { removeIntent } from './intents.ts'
 import { byBytes } from './order.ts'
 import { tell } from './pauses.ts'
@@ -13,7 +13,7 @@ export function releaseQuarantined(
   keys: readonly string[],
   author: string,
 ): Promise<string[]> {
-  return schema.engine.autocommit('inspector.release', function* (session) {
+  return schema.engine.autocommit('quarantine.release', function* (session) {
     const held = yield* holdAll(schema, session, job, keys)
     for (const row of held) {
       session.set(schema.ledger, ledgerId(job, row.key), undefined)
@@ -33,7 +33,7 @@ export function dropQuarantined(
   const { engine, ledger, intents, slots } = schema
   const slotsOf = (key: string) =>
     [...slots.found(schema.slotsByKey, key)].filter(({ lane, state }) => lane === job && state === 'waiting')
-  return engine.autocommit('inspector.drop', function* (session) {
+  return engine.autocommit('quarantine.drop', function* (session) {
     const held = yield* holdAll(schema, session, job, keys)
     const found = new Map(held.map(({ key }) => [key, intents.rows.get(key)?.job === job || slotsOf(key).length > 0]))
     const all = [...found.values()].every((intent) => intent)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Finding, type FindingCode, findings, type State } from '../../../src/operate/findings.ts'
 import type { JobStatus } from '../../../src/operate/status.ts'
 import { waitingOf } from '../../../src/operate/waiting.ts'
-import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../../../src/store/inspector.ts'
+import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../../../src/store/status.ts'
 
 const at = new Date('2030-01-01T12:00:00Z')
 const second = 1_000

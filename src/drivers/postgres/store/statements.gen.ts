@@ -363,11 +363,6 @@ select json_build_object(
 )::text as facts
 from found join pg_class c on c.oid = found.oid join pg_namespace n on n.oid = c.relnamespace
   left join state on true`,
-    declarations: `select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
-from regrow.workers w
-where w.beat_at >= (select regrow.clock()) - make_interval(secs => coalesce(w.lease_ms, $1::float8) / 1000) -- since 9
-where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000) -- before 9
-order by w.started_at, w.id`,
     server: `select current_user::text as "user", current_setting('server_version_num')::int as version,
   pg_is_in_recovery() as replica, current_setting('transaction_read_only') = 'on' as read_only,
   (select sum(numbackends) from pg_catalog.pg_stat_database)::int as open,
@@ -1227,6 +1222,11 @@ select name from moved`,
 :column::text -- before 9`,
   },
   status: {
+    declarations: `select w.host, w.pid, (extract(epoch from w.started_at) * 1000)::float8 as started_ms, w.jobs::text as jobs
+from regrow.workers w
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => coalesce(w.lease_ms, $1::float8) / 1000) -- since 9
+where w.beat_at >= (select regrow.clock()) - make_interval(secs => $1::float8 / 1000) -- before 9
+order by w.started_at, w.id`,
     explainKey: `with env as materialized (
   select regrow.clock() as at, make_interval(secs => $3::float8 / 1000) as lease
 ),

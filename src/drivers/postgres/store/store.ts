@@ -1,24 +1,24 @@
 // A Store over any SQL database of the Postgres family.
 import { RegrowError } from '../../../base/errors.ts'
+import type { Job } from '../../../job/job.ts'
 import type { SqlDatabase } from '../../../store/sql-client.ts'
 import type { Store } from '../../../store/store.ts'
 import { sqlMarks } from './canary/canary.ts'
 import { sqlLedger } from './claims/claims.ts'
 import { sqlCoverage } from './diagnose/coverage.ts'
-import { sqlExaminer } from './diagnose/examiner.ts'
+import { sqlDiagnosis } from './diagnose/diagnosis.ts'
 import { adviceOn, classify } from './errors.ts'
 import { sqlForgetting } from './forget.ts'
 import { sqlIntents } from './intents/intents.ts'
 import { sqlAudits } from './ledger-audit/ledger-audit.ts'
 import { migrate, migratedVersion, schemaVersion } from './migrations/migrate.ts'
 import { sqlPauses } from './pauses/pauses.ts'
-import { sqlCensus } from './quarantine/census.ts'
+import { sqlQuarantine } from './quarantine/quarantine.ts'
 import { sqlSchedules } from './schedules/schedules.ts'
 import { sqlTimetable } from './schedules/timetable.ts'
 import { sqlSource } from './source/source.ts'
 import { newestSchema, statementsFor } from './statements-by-schema.ts'
-import { sqlExplainer } from './status/key-facts.ts'
-import { sqlInspector } from './status/status.ts'
+import { sqlStatus } from './status/status.ts'
 import { sqlSweeps } from './sweeps/sweeps.ts'
 import { sqlWorkers } from './workers/workers.ts'
 
@@ -37,6 +37,7 @@ export function sqlStore<Tx>(
   const hasSchedules = () => schema >= schedulesSince
   const ledger = sqlLedger(db, texts)
   const workers = sqlWorkers(db, texts)
+  const source = (job: Job) => sqlSource(db, ledger, job, texts)
   return {
     ledger,
     workers,
@@ -44,18 +45,17 @@ export function sqlStore<Tx>(
     marks: sqlMarks(db, texts),
     audits: sqlAudits(db, texts),
     intents: sqlIntents(db, texts),
-    inspector: sqlInspector(db, texts),
-    examiner: sqlExaminer(db, texts),
-    explainer: sqlExplainer(db, texts),
-    census: sqlCensus(db, texts),
+    status: sqlStatus(db, texts),
+    quarantine: sqlQuarantine(db, texts),
     pauses: sqlPauses(db, texts),
     forgetting: sqlForgetting(db, texts),
+    diagnosis: sqlDiagnosis(db, texts, source),
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules, () => schema >= rewindsSince),
     timetable: sqlTimetable(db, texts, hasSchedules),
     classify,
     advise: adviceOn,
-    source: (job) => sqlSource(db, ledger, job, texts),
+    source,
     transaction: (fn, options) => db.transaction(fn, options),
     ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),

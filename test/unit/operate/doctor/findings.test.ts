@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import type { DoctorFinding } from '../../../../src/operate/doctor/finding.ts'
 import { ofReads } from '../../../../src/operate/doctor/job-findings.ts'
-import type { Reads } from '../../../../src/operate/doctor/query-cost.ts'
 import { ofQueue } from '../../../../src/operate/doctor/queue-findings.ts'
 import { ofClock, ofStore } from '../../../../src/operate/doctor/store-findings.ts'
-import type { StoreFacts } from '../../../../src/store/examiner.ts'
+import type { QueryCost, StoreFacts } from '../../../../src/store/diagnosis.ts'
 
 const found = (findings: readonly DoctorFinding[]) => findings.map(({ level, code }) => `${level} ${code}`)
 
@@ -74,13 +73,12 @@ describe('the queue:', () => {
 
 describe('a statement that was given up:', () => {
   const cost = { rows: 10_000, rowsRead: 5_000_000, blocks: null, ms: null }
-  const reads: Reads = {
+  const reads: QueryCost = {
     costs: { job: 'order.ship', page: cost, nextPage: null, lastPage: null, check: cost, indexes: [] },
     ...{ tooMuch: [], slow: [], tables: [] },
   }
 
   test('is bad, and says that the figures are the planner’s', () => {
-    const scan = { schema: 'public', name: 'orders', alias: 'o', whole: true, rows: 5_000_000, blocks: null }
     const table = { schema: 'public', name: 'orders' }
     const advice = {
       table,
@@ -90,7 +88,7 @@ describe('a statement that was given up:', () => {
       existing: null,
       planners: false,
     }
-    const each = { scan: { ...scan, conditions: [], joins: [] }, cost, gaveUp: true, advice }
+    const each = { read: { rows: 5_000_000, blocks: null }, cost, gaveUp: true, advice }
     expect(
       ofReads({
         ...reads,

@@ -8,7 +8,7 @@ import type { Row, SqlDatabase, SqlExecutor } from '../../../../store/sql-client
 import { sqlState } from '../errors.ts'
 import { areOrdered, numberArray, orderedTexts, textArray } from '../list-encoding.ts'
 import { hintOf } from '../opaque.ts'
-import type { SqlSource } from '../source/source.ts'
+import type { QuerySource } from '../source/source.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** After a take of keys that were remembered, so many look first. */
@@ -123,7 +123,7 @@ function oneTrip(
 ): OneTripClaims {
   return {
     async claim(holder, source, claims, receipt) {
-      if (!isSqlSource(source)) return null
+      if (!isQuerySource(source)) return null
       const [first] = claims as [Claim, ...Claim[]]
       const check = await source.checkQuery(claims.map(({ key }) => key))
       const answerOf = (theirs: { rows: Row[] } | null) => ({ checked: theirs && check.read(theirs) })
@@ -148,7 +148,7 @@ function oneTrip(
 }
 
 /** A source of the user's own functions has no statement to send. */
-const isSqlSource = (source: Source): source is SqlSource => 'checkQuery' in source
+const isQuerySource = (source: Source): source is QuerySource => 'checkQuery' in source
 
 async function settleDone(db: SqlExecutor, texts: Statements, holder: string, rows: readonly SettleRow[]) {
   if (rows.length === 0) return new Set<number>()

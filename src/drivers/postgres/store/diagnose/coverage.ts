@@ -2,7 +2,7 @@
 // come from the catalog and are quoted, values are parameters; every statement ends by itself, and none writes.
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
-import type { Coverage, StateColumn, StateReader, StateRows } from '../../../../store/coverage.ts'
+import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '../../../../store/coverage.ts'
 import type { SqlDatabase } from '../../../../store/sql-client.ts'
 import { sqlState } from '../errors.ts'
 import { describeQuery } from '../source/query-shape.ts'
@@ -32,6 +32,35 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
   /** A query that cannot be run over such rows proves nothing. */
   const provenEmpty = (query: SqlQuery, how?: string) =>
     planned(query, how).then(isEmpty, (error: unknown) => isRefused(error, false))
+  const wouldReturn = async (
+    column: StateColumn,
+    reader: StateReader,
+    value: string | null,
+    rows: readonly TrialRow[],
+  ): Promise<boolean> => {
+    if (!reader.driven) return false
+    const query = queryOf(reader.job)
+    const plan = await planned(overAny(column, query, value)).catch((error: unknown) => isRefused(error, null))
+    // It reads the table in a way that no WITH can stand in for, such as a view: then nothing was tried.
+    if (plan === null || everyNode(plan).some(readsTable(column))) return false
+    const found = await run(overTrials(column, query, value, rows)).catch((error: unknown) => isRefused(error, []))
+    return found.length > 0
+  }
+  const wouldShare = async (
+    column: StateColumn,
+    readers: readonly StateReader[],
+    value: string | null,
+    rows: readonly TrialRow[],
+  ): Promise<boolean> => {
+    for (let nth = 0; ; nth++) {
+      const tries = readers.map(({ job }) => overTrial(column, queryOf(job), value, rows, nth))
+      if (tries.some((each) => each === undefined)) return false
+      const found = await Promise.all(
+        tries.map((each) => run(each as SqlQuery).catch((error: unknown) => isRefused(error, []))),
+      )
+      if (found.every(({ length }) => length > 0)) return true
+    }
+  }
 
   return {
     async column(table, column) {
@@ -79,25 +108,10 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
       const text = `select 1 as found from ${tableName(column)} t where ${held} and ${statement.returns(reader)} limit 1`
       return (await run({ text, values: statement.values })).length > 0
     },
-    async wouldClaim(column, reader, value, rows) {
-      if (!reader.driven) return false
-      const query = queryOf(reader.job)
-      const plan = await planned(overAny(column, query, value)).catch((error: unknown) => isRefused(error, null))
-      // It reads the table in a way that no WITH can stand in for, such as a view: then nothing was tried.
-      if (plan === null || everyNode(plan).some(readsTable(column))) return false
-      const found = await run(overTrials(column, query, value, rows)).catch((error: unknown) => isRefused(error, []))
-      return found.length > 0
-    },
-    async wouldShare(column, readers, value, rows) {
-      for (let nth = 0; ; nth++) {
-        const tries = readers.map(({ job }) => overTrial(column, queryOf(job), value, rows, nth))
-        if (tries.some((each) => each === undefined)) return false
-        const found = await Promise.all(
-          tries.map((each) => run(each as SqlQuery).catch((error: unknown) => isRefused(error, []))),
-        )
-        if (found.every(({ length }) => length > 0)) return true
-      }
-    },
+    wouldClaim: (column, readers, value, rows) =>
+      readers.length === 1
+        ? wouldReturn(column, readers[0] as StateReader, value, rows)
+        : wouldShare(column, readers, value, rows),
     async unclaimed(column, readers, value, key, limit) {
       const statement = new Statement()
       const held = statement.state(column, value)

@@ -3,8 +3,8 @@
 // of identifiers and conditions are Postgres' own; the key is a parameter.
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
+import type { Unmet, UnmetCondition } from '../../../../store/diagnosis.ts'
 import type { Row, SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
-import type { Unmet, UnmetCondition } from '../../../../store/unmet-conditions.ts'
 import { sqlState } from '../errors.ts'
 import type { QueryShape } from '../source/query-shape.ts'
 import { type FixedPlan, fixedConditions } from './fixed-conditions.ts'

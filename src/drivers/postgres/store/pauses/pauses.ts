@@ -3,7 +3,7 @@
 import type { Pauses } from '../../../../store/pauses.ts'
 import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
 import type { Statements } from '../statements-by-schema.ts'
-import { pauseOf } from '../status/status.ts'
+import { pauseOf } from '../status/rows.ts'
 
 export function sqlPauses(db: SqlDatabase, texts: () => Statements): Pauses {
   return {

@@ -1,5 +1,5 @@
 // Which quarantined keys, as the statements that read them take it.
-import type { QuarantineWhere } from '../../../../store/census.ts'
+import type { QuarantineWhere } from '../../../../store/quarantine.ts'
 
 /** The parameters of a filter, as list-quarantine.sql names them. */
 export const whereParams = (job: string | null, where: QuarantineWhere | undefined) => [

@@ -3,8 +3,9 @@ import { messageOf, RegrowError } from '../../../../base/errors.ts'
 import type { Job } from '../../../../job/job.ts'
 import { keyBytesMax } from '../../../../job/key.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
+import type { HeldCounts, Unmet } from '../../../../store/diagnosis.ts'
 import type { Ledger } from '../../../../store/ledger.ts'
-import type { Checked, HeldCounts, PendingKey, Source } from '../../../../store/source.ts'
+import type { Checked, PendingKey, ServerPages, Source } from '../../../../store/source.ts'
 import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
 import { unmetConditions } from '../diagnose/unmet-conditions.ts'
 import { sqlState } from '../errors.ts'
@@ -42,12 +43,19 @@ export interface CheckQuery extends SqlQuery {
   readonly read: (answer: { readonly rows: readonly Row[] }) => Checked
 }
 
-/** A source whose check the store can send right behind a take. */
-export interface SqlSource extends Source {
+/** A source whose rows are read by a query: the store can send its check right behind a take, and `diagnose/` can ask about it. */
+export interface QuerySource extends Source {
+  readonly serverPages: ServerPages
+  pageQuery(after: string | null, limit: number, horizonMs: number): Promise<SqlQuery>
   checkQuery(keys: readonly string[]): CheckQuery | Promise<CheckQuery>
+  /** A statement of all keys. */
+  keysQuery(): Promise<SqlQuery>
+  held(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<HeldCounts>
+  /** Missing where the query is regrow's own. */
+  unmet?(key: string): Promise<Unmet>
 }
 
-export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source | SqlSource {
+export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source | QuerySource {
   if (job.custom) return customSource(db, ledger, job, job.custom)
   const read = job.query ?? (() => (job.slots ? slotsOf(job) : intentsOf(job, texts())))
   let known: Promise<QueryShape> | undefined
@@ -120,20 +128,17 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
         return (rows[0]?.key as string | undefined) ?? null
       },
     },
-    queries: {
-      page: pageQuery,
-      check: async (keys) => checkQuery(keys),
-      async keys() {
-        const [query, { keys }] = [read(), await shapeOf()]
-        return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
-      },
+    pageQuery,
+    checkQuery,
+    async keysQuery() {
+      const [query, { keys }] = [read(), await shapeOf()]
+      return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
     },
     async page(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
       const { rows } = await named(db.queryWithin(timeoutMs, pageText(job.key, text), values))
       return pageOf(job.key, rows[0] as Row)
     },
-    checkQuery,
     async held(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
       const { rows } = await named(

@@ -1,41 +1,16 @@
-// The inspector in SQL. Whole-table counts have a time limit: a person waits, the database must not.
+// How jobs, workers and queues stand, in SQL. Whole-table counts have a time limit: a person waits, the database must not.
 
-import type {
-  DropVerdict,
-  HealRow,
-  Inspector,
-  JobRow,
-  PauseRow,
-  QuarantinedKey,
-  SweepRow,
-} from '../../../../store/inspector.ts'
 import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
-import { whereParams } from '../quarantine/quarantine-where.ts'
+import type { HealRow, JobRow, StoreStatus } from '../../../../store/status.ts'
 import type { Statements } from '../statements-by-schema.ts'
+import { keyFacts } from './key-facts.ts'
+import { date, dateOrNull, numberOrNull, pauseOf, sweepOf } from './rows.ts'
 
 const timeoutMs = 15_000
 
 const queuesShown = 20
 
-/** Milliseconds of the store as an instant. */
-export const date = (ms: unknown): Date => new Date(Number(ms))
-export const dateOrNull = (ms: unknown): Date | null => (ms === null ? null : date(ms))
-/** A statement for the schema before has no such column, or null in it. */
-const numberOrNull = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value))
-
-/** A row of `pauses` with its times as milliseconds. */
-export function pauseOf(row: Row): PauseRow {
-  return {
-    job: row.job as string,
-    reason: row.reason as string,
-    author: row.author as string,
-    since: date(row.since_ms),
-    until: dateOrNull(row.until_ms),
-    backlog: numberOrNull(row.backlog),
-  }
-}
-
-export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspector {
+export function sqlStatus(db: SqlDatabase, texts: () => Statements): StoreStatus {
   return {
     async jobs(leaseMs) {
       const { rows } = await db.queryWithin(timeoutMs, texts().status.jobs, [leaseMs])
@@ -70,35 +45,22 @@ export function sqlInspector(db: SqlDatabase, texts: () => Statements): Inspecto
       const { rows } = await db.query(texts().status.names, [job])
       return rows.map((row) => row.job as string)
     },
-    async quarantined(job, after, limit, where) {
-      const params = [...whereParams(job, where), after?.job ?? null, after?.key ?? null, limit]
-      const { rows } = await db.queryWithin(timeoutMs, texts().quarantine.list, params)
-      return rows.map(quarantinedOf)
+    key: keyFacts(db, texts),
+    async declarations(leaseMs) {
+      const { rows } = await db.query(texts().status.declarations, [leaseMs])
+      return rows.map((row) => ({
+        host: row.host as string,
+        pid: Number(row.pid),
+        startedAt: date(row.started_ms),
+        jobs: JSON.parse(row.jobs as string) as Record<string, string>,
+      }))
     },
-    async find(job, key) {
-      const { rows } = await db.query(texts().quarantine.show, [job, key])
-      const row = rows[0]
-      if (!row) return null
-      const intent = {
-        input: row.input as string,
-        createdAt: date(row.created_ms),
-        runAt: dateOrNull(row.run_ms),
-        uniqueKey: row.unique_key as string | null,
-      }
-      return { ...quarantinedOf(row), intent: row.input === null ? null : intent }
-    },
-    async release(job, keys, author) {
-      const { rows } = await db.query(texts().quarantine.release, [job, distinct(keys), author])
-      return rows.map((row) => row.key as string)
-    },
-    async drop(job, keys, author) {
-      const { rows } = await db.query(texts().quarantine.drop, [job, distinct(keys), author])
-      return rows.map((row) => ({ key: row.key as string, verdict: row.verdict as DropVerdict }))
+    async time() {
+      const { rows } = await db.query('select (extract(epoch from regrow.clock()) * 1000)::float8 as ms')
+      return Number(rows[0]?.ms)
     },
   }
 }
-
-const distinct = (keys: readonly string[]) => JSON.stringify([...new Set(keys)])
 
 function jobOf(row: Row): JobRow {
   return {
@@ -115,31 +77,6 @@ function jobOf(row: Row): JobRow {
   }
 }
 
-/** The columns of a job's sweep, as `inspect-jobs.sql` names them. */
-export function sweepOf(row: Row): SweepRow {
-  return {
-    nextAt: date(row.next_ms),
-    sweeping: row.sweeping === true,
-    lastAttemptAt: dateOrNull(row.attempt_ms),
-    lastSuccessAt: dateOrNull(row.success_ms),
-    lastError: row.last_error as string | null,
-    seen: Number(row.seen),
-    pushed: Number(row.pushed),
-    held: Number(row.held),
-    tookMs: Number(row.took_ms),
-    dropped: Number(row.dropped),
-    unusable: numberOrNull(row.unusable) ? { count: Number(row.unusable), key: row.unusable_key as string } : null,
-    everyMs: numberOrNull(row.every_ms),
-    errors: Number(row.errors),
-    pending:
-      row.pending === null
-        ? null
-        : { count: Number(row.pending), estimated: row.pending_estimated === true, at: date(row.pending_ms) },
-    oldestAt: dateOrNull(row.oldest_ms),
-    healing: row.healing === true,
-  }
-}
-
 function healOf(row: Row): HealRow {
   return {
     queue: row.queue as string,
@@ -150,17 +87,5 @@ function healOf(row: Row): HealRow {
     pushed: Number(row.pushed),
     jobsLeft: Number(row.jobs_left),
     endedAt: dateOrNull(row.ended_ms),
-  }
-}
-
-function quarantinedOf(row: Row): QuarantinedKey {
-  return {
-    job: row.job as string,
-    key: row.key as string,
-    version: row.version as string | null,
-    failures: Number(row.failures),
-    crashes: Number(row.crashes),
-    error: row.error as string | null,
-    since: date(row.since_ms),
   }
 }

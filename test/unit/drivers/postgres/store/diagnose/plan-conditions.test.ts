@@ -6,7 +6,7 @@ import {
   conditionsOf,
   needsThePlan,
   shown,
-} from '../../../src/drivers/postgres/store/diagnose/plan-conditions.ts'
+} from '../../../../../../src/drivers/postgres/store/diagnose/plan-conditions.ts'
 
 test.each([
   ["(t.state = 'pending'::text)", ["t.state = 'pending'::text"]],

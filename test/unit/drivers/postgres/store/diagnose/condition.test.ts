@@ -1,6 +1,12 @@
 // Conditions as Postgres prints them, and what each is to an index.
 import { describe, expect, test } from 'vitest'
-import { conjuncts, joinedColumns, judge, mentioned, sameCondition } from '../../../../src/operate/doctor/condition.ts'
+import {
+  conjuncts,
+  joinedColumns,
+  judge,
+  mentioned,
+  sameCondition,
+} from '../../../../../../src/drivers/postgres/store/diagnose/condition.ts'
 
 const columns = {
   id: 'bigint',

@@ -1,6 +1,7 @@
 // What a plan reads of the user's tables: one entry per scan, with the rows it read, those it kept, and the conditions it read
 // them by. Pure; the plan is as the server told it.
-import type { Explained, PlanNode, TableFacts, TableName } from '../../store/examiner.ts'
+import type { TableName } from '../../../../store/diagnosis.ts'
+import type { Explained, PlanNode, TableFacts } from './plan.ts'
 
 /** One scan of a table. */
 export interface Scan extends TableName {

@@ -1,9 +1,8 @@
-// What a person asks, in the model: reads of every table, and the two acts on quarantined keys.
-import type { Inspector, JobRow, QuarantinedKey, SweepRow as Sweep } from '../../../src/store/inspector.ts'
+// What a person asks, in the model: reads of every table.
+import type { JobRow, StoreStatus, SweepRow as Sweep } from '../../../src/store/status.ts'
 import { byBytes } from './order.ts'
 import { pauseOf } from './pauses.ts'
-import { dropQuarantined, releaseQuarantined } from './quarantine.ts'
-import { isLive, type LedgerRow, ledgerId, onePulse, type Schema, type SweepRow } from './schema.ts'
+import { isLive, type LedgerRow, onePulse, type Schema, type SweepRow } from './schema.ts'
 import { instant } from './time.ts'
 
 const date = (ms: number) => new Date(ms)
@@ -12,22 +11,8 @@ const dateOrNull = (ms: number | null) => (ms === null ? null : new Date(ms))
 /** The same error that the worker writes for a run without progress. */
 const noProgressText = 'It ran and returned, but the row is still pending'
 
-const keyOf = (row: LedgerRow, error: string | null): QuarantinedKey => ({
-  job: row.job,
-  key: row.key,
-  version: row.version,
-  failures: row.failures,
-  crashes: row.crashes,
-  error,
-  since: date(row.updatedAt),
-})
-
-const firstOf = (text: string | null, characters: number) =>
-  text === null || text.length <= characters ? text : [...text].slice(0, characters).join('')
-
-/** The inspector port. */
-export function simInspector(schema: Schema): Inspector {
-  const { ledger, workers, heals, intents, ledgerQuarantined } = schema
+export function simStatus(schema: Schema): StoreStatus {
+  const { workers, heals, ledgerQuarantined } = schema
   return {
     jobs: async (leaseMs) => {
       const at = schema.now()
@@ -70,28 +55,9 @@ export function simInspector(schema: Schema): Inspector {
       const asked = schema.intentsByJob.has(job) || ledgerQuarantined.has(job) ? [job] : []
       return sorted([...schema.sweeps.rows.keys(), ...schema.pauses.rows.keys(), ...handledJobs(schema), ...asked])
     },
-    quarantined: async (job, after, limit) => {
-      const jobs = job === null ? [...ledgerQuarantined.keys()] : [job]
-      const isAfter = (row: LedgerRow) =>
-        after === null || byBytes(row.job, after.job) > 0 || (row.job === after.job && byBytes(row.key, after.key) > 0)
-      return jobs
-        .flatMap((name) => [...ledger.found(ledgerQuarantined, name)])
-        .filter(isAfter)
-        .sort((a, b) => byBytes(a.job, b.job) || byBytes(a.key, b.key))
-        .slice(0, limit)
-        .map((row) => keyOf(row, firstOf(row.error, 300)))
-    },
-    find: async (job, key) => {
-      const row = ledger.rows.get(ledgerId(job, key))
-      if (row?.state !== 'quarantined') return null
-      const intent = intents.rows.get(key)
-      if (intent?.job !== job) return { ...keyOf(row, row.error), intent: null }
-      const { input, createdAt, runAt, uniqueKey, startedKey } = intent
-      const told = { input, createdAt: date(createdAt), runAt: dateOrNull(runAt), uniqueKey: uniqueKey ?? startedKey }
-      return { ...keyOf(row, row.error), intent: told }
-    },
-    release: (job, keys, author) => releaseQuarantined(schema, job, keys, author),
-    drop: (job, keys, author) => dropQuarantined(schema, job, keys, author),
+    key: () => unasked('why a key does not run'),
+    declarations: () => unasked('what workers declare'),
+    time: async () => instant(schema.now()),
   }
 }
 
@@ -155,4 +121,9 @@ function sweepOf(row: SweepRow, at: number): Sweep {
     unusable: row.unusable > 0 ? { count: row.unusable, key: row.unusableKey as string } : null,
     healing: row.heal !== null,
   }
+}
+
+/** Nobody simulated asks this. */
+const unasked = async (what: string): Promise<never> => {
+  throw new Error(`a person asks ${what}, and no person is simulated`)
 }

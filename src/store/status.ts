@@ -1,8 +1,7 @@
-// What a person asks of regrow's own tables: how each job stands, who works, and what waits in quarantine.
-// Reads nothing of the user's; what a person changes is written to the audit in the same statement.
+// What a person asks of regrow's own tables: how each job stands, who works, and what is known of one key. Reads nothing of
+// the user's, and changes nothing.
 import type { Difference } from '../job/canary-mark.ts'
 import type { UnusableKeys } from '../job/key.ts'
-import type { QuarantineWhere } from './census.ts'
 
 /** The last sweep of a job, as its row tells it. */
 export interface SweepRow {
@@ -118,33 +117,6 @@ export interface QueueRow {
   readonly lookedAt: Date
 }
 
-/** A key that failed for good. */
-export interface QuarantinedKey {
-  readonly job: string
-  readonly key: string
-  readonly version: string | null
-  readonly failures: number
-  readonly crashes: number
-  /** Why, without secrets; in a list its first 300 characters. */
-  readonly error: string | null
-  readonly since: Date
-}
-
-/** A quarantined key with all that is known of it. */
-export interface QuarantinedDetail extends QuarantinedKey {
-  /** Its intent; null when the work is a row of the user's. */
-  readonly intent: {
-    /** JSON text, as it was stored. */
-    readonly input: string
-    readonly createdAt: Date
-    readonly runAt: Date | null
-    readonly uniqueKey: string | null
-  } | null
-}
-
-/** What became of one key that somebody wanted to drop. `row`: it has no intent, its work is a row of the user's. */
-export type DropVerdict = 'dropped' | 'row' | 'not quarantined' | 'kept'
-
 /** What beats have left behind, of all workers together. */
 export interface PulseFacts {
   /** Its row is gone: nobody is declared dead, and no schedule is audited. */
@@ -153,7 +125,72 @@ export interface PulseFacts {
   readonly setBack: { readonly at: Date; readonly byMs: number } | null
 }
 
-export interface Inspector {
+/** What the ledger remembers of a key, and who holds it. */
+export interface LedgerFacts {
+  readonly state: 'running' | 'retrying' | 'quarantined'
+  readonly version: string | null
+  readonly failures: number
+  readonly crashes: number
+  /** It crashed twice or more, and nobody else was found guilty of it: it runs alone. */
+  readonly suspect: boolean
+  /** It may not start before this instant; null: at once. */
+  readonly retryAt: Date | null
+  /** The last error, without secrets. */
+  readonly error: string | null
+  /** Of the last change; of a key that is held and never failed, when it was taken. */
+  readonly updatedAt: Date
+  /** Null: nobody holds it. */
+  readonly claim: ClaimFacts | null
+}
+
+/** Who holds a key. */
+export interface ClaimFacts {
+  /** Null: that worker's row is gone already. */
+  readonly worker: {
+    readonly host: string
+    readonly pid: number
+    readonly beatAt: Date
+    /** Slots of it that are kept by handlers which did not end. */
+    readonly stuck: number
+  } | null
+  /** It beats: its last beat is younger than the lease. */
+  readonly beating: boolean
+  /** It runs alone, as a suspect does. */
+  readonly alone: boolean
+}
+
+/** All that regrow's tables say of one key. */
+export interface KeyFacts {
+  /** The store's time. */
+  readonly at: Date
+  readonly ledger: LedgerFacts | null
+  /** Its intent; null: it has none. */
+  readonly intent: { readonly createdAt: Date; readonly runAt: Date | null } | null
+  readonly pause: PauseRow | null
+  /** Null: no worker has ever declared the job. */
+  readonly sweep: SweepRow | null
+  /** Workers that live, and those of them that have the job's handler. */
+  readonly workers: { readonly live: number; readonly able: number }
+  /** Keys of the job that live workers hold: they run, or are about to. */
+  readonly running: number
+  /** Another suspect of the job runs alone right now, or is about to. */
+  readonly otherSuspect: boolean
+  /** Claims of the silent are freed from this instant on at the earliest. */
+  readonly graceUntil: Date | null
+  /** Runs of the job that ended well while their row stayed pending, in the present pass or the one before. */
+  readonly noProgress: number
+}
+
+/** What a live worker declares. */
+export interface DeclarationRow {
+  readonly host: string
+  readonly pid: number
+  readonly startedAt: Date
+  /** A hash of its declaration by job. */
+  readonly jobs: Readonly<Record<string, string>>
+}
+
+export interface StoreStatus {
   /** Every job that one of the tables names, the pulse, and the store's time. */
   jobs(leaseMs: number): Promise<{ at: Date; jobs: JobRow[]; pulse: PulseFacts }>
   workers(leaseMs: number): Promise<WorkerRow[]>
@@ -163,16 +200,10 @@ export interface Inspector {
   heals(limit: number): Promise<HealRow[]>
   /** Names of the jobs that have a sweep, a pause or a worker; `job` too when it has intents or quarantined keys. */
   names(job: string): Promise<string[]>
-  /** The next `limit` quarantined keys after `after`, by job and key; `where` defaults to all. */
-  quarantined(
-    job: string | null,
-    after: { job: string; key: string } | null,
-    limit: number,
-    where?: QuarantineWhere,
-  ): Promise<QuarantinedKey[]>
-  find(job: string, key: string): Promise<QuarantinedDetail | null>
-  /** Forgets that these keys failed: they are new. Returns those that were quarantined. */
-  release(job: string, keys: readonly string[], author: string): Promise<string[]>
-  /** Deletes intents and what the ledger knows of them; nothing at all when one of the keys has no intent. */
-  drop(job: string, keys: readonly string[], author: string): Promise<{ key: string; verdict: DropVerdict }[]>
+  /** What is known of a key; one that is not known at all has facts, too: those of its job. */
+  key(job: string, key: string, leaseMs: number): Promise<KeyFacts>
+  /** What each worker declares that beat within the lease. */
+  declarations(leaseMs: number): Promise<DeclarationRow[]>
+  /** The store's time now, in epoch ms. */
+  time(): Promise<number>
 }

@@ -1,7 +1,8 @@
 // Which index would spare a pending query its reading. In: a scan that read far more than it brought, the table, and the key
 // columns. Out: the statement that makes the index, and what a page would read then. Pure but for one question to the planner.
-import type { IndexFacts, TableFacts, TableName } from '../../store/examiner.ts'
+import type { IndexAdvice, TableName } from '../../../../store/diagnosis.ts'
 import { conjuncts, joinedColumns, judge, mentioned, sameCondition, withoutCasts } from './condition.ts'
+import type { IndexFacts, TableFacts } from './plan.ts'
 import type { Scan } from './scan.ts'
 
 /** What was read, and what for. */
@@ -14,21 +15,6 @@ export interface Waste {
   readonly returned: number
   /** Rows it may return at most. */
   readonly limit: number
-}
-
-/** What to do about it. */
-export interface IndexAdvice {
-  readonly table: TableName
-  /** Null: there is no index to be named; `existing` may say why. */
-  readonly statement: string | null
-  /** What the statement would read with it, at most so many blocks of 8 KiB; null: nobody can tell. */
-  readonly after: { readonly rows: number; readonly blocks: number } | null
-  /** Conditions that the index cannot hold. */
-  readonly leftOut: readonly string[]
-  /** It is there already: never finished, then `statement` finishes it, or not used. */
-  readonly existing: IndexFacts | null
-  /** The columns have an index, and there is no condition that one could hold: how to read is the planner's choice. */
-  readonly planners: boolean
 }
 
 interface Parts {
