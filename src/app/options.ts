@@ -5,9 +5,10 @@ import { isOptions, kindOfValue, nearest, unknownOptions } from '../base/suggest
 import type { Handler } from '../job/handler.ts'
 
 const leaseMsDefault = 15_000
+const concurrencyDefault = 10
 
 /** How a key is guarded while its handler runs. */
-type Guard = 'claim' | 'none'
+export type Guard = 'claim' | 'none'
 const guardNames: readonly Guard[] = ['claim', 'none']
 
 /** The lease and the guard of an app, and what is wrong with its options; nothing is thrown. */
@@ -75,14 +76,14 @@ const logMistakes = (log: unknown, where: string) =>
       ]
 
 /**
- * The handlers that a worker serves: of all that jobs were declared with (`inline`) or that it is given. `declared` are the names of all
- * jobs of the app. Throws one error that lists what is wrong with the options.
+ * What a worker is to do: the handlers that it serves, of all that jobs were declared with (`inline`) or that it is given, and how many
+ * calls it makes at a time. `declared` are the names of all jobs of the app. Throws one error that lists what is wrong with the options.
  */
-export function chosenHandlers(
+export function readWork(
   choice: WorkChoice,
   inline: readonly Handler[],
   declared: readonly string[],
-): readonly Handler[] {
+): { handlers: readonly Handler[]; concurrency: number } {
   if (!isOptions(choice))
     throw new RegrowError(
       'bad_options',
@@ -92,7 +93,7 @@ export function chosenHandlers(
   const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except', 'log'], 'work()')
   const handlers = [...inline, ...givenHandlers(choice.handlers, mistakes)]
   mistakes.push(...logMistakes(choice.log, 'work()'))
-  const { concurrency = 10 } = choice
+  const { concurrency = concurrencyDefault } = choice
   if (!isCount(concurrency))
     mistakes.push(`work(): \`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
   const names = handlers.map(({ job }) => job.name)
@@ -103,7 +104,7 @@ export function chosenHandlers(
       mistakes.push(`work(): \`batch\` of "${job.name}" is ${String(batchMax)}; expected a whole number from 1`)
   const chosen = choose(choice, handlers, declared, mistakes)
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Mend that and start again.')
-  return chosen
+  return { handlers: chosen, concurrency: concurrency as number }
 }
 
 /** Those of `given` that can run; a sentence for each of the others. */

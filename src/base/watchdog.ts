@@ -36,14 +36,15 @@ export class Watchdog {
     this.#patrol.start()
   }
 
-  /** Begins the next round of the named loops now. */
-  wake(...names: readonly string[]): void {
-    for (const { loop } of this.#loops) if (names.includes(loop.spec.name)) loop.wake()
+  /** Begins the next round of these loops now. */
+  wake(...specs: readonly LoopSpec[]): void {
+    for (const { loop } of this.#loops) if (specs.includes(loop.spec)) loop.wake()
   }
 
-  async stop(...names: readonly string[]): Promise<void> {
-    const chosen = this.#loops.filter(({ loop }) => names.length === 0 || names.includes(loop.spec.name))
-    await Promise.all([...chosen.map(({ loop }) => loop.stop()), ...(names.length === 0 ? [this.#patrol.stop()] : [])])
+  /** Ends these loops; without any, all of them and the watchdog itself. */
+  async stop(...specs: readonly LoopSpec[]): Promise<void> {
+    const chosen = this.#loops.filter(({ loop }) => specs.length === 0 || specs.includes(loop.spec))
+    await Promise.all([...chosen.map(({ loop }) => loop.stop()), ...(specs.length === 0 ? [this.#patrol.stop()] : [])])
   }
 
   report(): LoopReport[] {

@@ -35,6 +35,10 @@ export interface Job {
   readonly covers: readonly CoveredState[]
 }
 
+/** Whether the work is rows, inputs, or instants of a schedule. */
+export const kindOf = ({ slots, input }: Pick<Job, 'slots' | 'input'>): 'pending' | 'input' | 'schedule' =>
+  slots ? 'schedule' : input ? 'input' : 'pending'
+
 /** What `app.job` was given, before anything is known of it. */
 export type GivenOptions = CommonOptions & {
   key?: unknown

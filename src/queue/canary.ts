@@ -12,8 +12,12 @@ export class Canary {
   /** A mark differed since the store's copy was last read. */
   suspected = false
   #seenInOrder = false
-  /** Called at the first suspicion after each `know`. */
-  onSuspicion: () => void = () => {}
+  readonly #onSuspicion: () => void
+
+  /** `onSuspicion` is called at the first suspicion after each `know`. */
+  constructor(onSuspicion: () => void = () => {}) {
+    this.#onSuspicion = onSuspicion
+  }
 
   /** Of the store's copy when it was last read; null: it never was. */
   get epoch(): number | null {
@@ -68,6 +72,6 @@ export class Canary {
   #suspect(): void {
     if (this.suspected) return
     this.suspected = true
-    this.onSuspicion()
+    this.#onSuspicion()
   }
 }

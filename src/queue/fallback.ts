@@ -19,7 +19,7 @@ const quietMs = 60_000
 const probe = { everyMs: 1_000, mostMs: 60_000, patienceMs: 3_000, soonMs: 10_000 }
 
 export interface FallbackEvents {
-  /** The real queue failed; from now on memory stands in. */
+  /** The real queue failed; from now on memory stands in. Called again when it is down for another reason. */
   readonly down: (error: unknown) => void
   /** It answers again; so many hints of this process's memory were thrown away. */
   readonly up: (downMs: number, thrownAway: number) => Promise<void>
@@ -45,9 +45,6 @@ export class Fallback {
   #probeMs = probe.everyMs
   /** The last reported reason for being down. */
   #toldCode: string | undefined
-
-  /** Called when the real queue is found to be down: what has to follow does not wait for the next round of a loop. */
-  onDown: () => void = () => {}
 
   constructor(real: Queue, clock: Clock, events: FallbackEvents) {
     this.#real = real
@@ -176,7 +173,6 @@ export class Fallback {
     const again = this.#downAt - this.#upAt < probe.soonMs
     this.#probeMs = again ? Math.min(this.#probeMs * 2, probe.mostMs) : probe.everyMs
     this.#tell(error)
-    this.onDown()
   }
 }
 

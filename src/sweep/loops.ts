@@ -15,17 +15,20 @@ export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue' | 'epoch'
     readonly leaseMs: number
   }
 
-export function sweepLoops(ports: SweepingPorts): LoopSpec[] {
+/** The loops, by what they do. */
+export type SweepLoops = Readonly<Record<'free' | 'sweep' | 'local' | 'canary', LoopSpec>>
+
+export function sweepLoops(ports: SweepingPorts): SweepLoops {
   const names = ports.jobs.map(({ name }) => name)
-  return [
-    freeLoop(ports),
-    sweepLoop({
+  return {
+    free: freeLoop(ports),
+    sweep: sweepLoop({
       ...ports,
       emptyQueue: !ports.queue.shared,
       epoch: () => ports.canary.epoch,
       heartbeat: heartbeats(ports),
     }),
-    ownLoop(ports),
-    canaryLoop({ ...ports, firstSeen: () => ports.sweeps.makeDue(names, { anew: true }) }),
-  ]
+    local: ownLoop(ports),
+    canary: canaryLoop({ ...ports, firstSeen: () => ports.sweeps.makeDue(names, { anew: true }) }),
+  }
 }

@@ -1,8 +1,15 @@
 // Stop: no more pops → wait for what runs → abort it → give back what is left, nothing counted → leave (L8).
 import { aborted, abortsAfter, untilAborted } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Watchdog } from '../base/watchdog.ts'
 import type { Worker } from './worker.ts'
+
+/** The loops of this process. */
+export interface StoppingLoops {
+  /** Ends those that begin work. */
+  stopBeginning(): Promise<void>
+  /** Ends all of them. */
+  stop(): Promise<void>
+}
 
 /** How long handlers may take to end after they were aborted, before their keys are given back. */
 const abortPatienceMs = 500
@@ -13,7 +20,7 @@ const abortPatienceMs = 500
  */
 export async function stop(
   clock: Clock,
-  watchdog: Watchdog,
+  loops: StoppingLoops,
   worker: Worker,
   graceMs: number,
   now: AbortSignal,
@@ -21,7 +28,7 @@ export async function stop(
   const done = new AbortController()
   const graceOver = abortsAfter(clock.sleep(graceMs, AbortSignal.any([now, done.signal])))
   try {
-    await untilAborted(graceOver, watchdog.stop('pop', 'sweep', 'own sweep', 'free'))
+    await untilAborted(graceOver, loops.stopBeginning())
     await untilAborted(graceOver, worker.startNothing())
     await worker.idle(graceOver)
     worker.abortAll()
@@ -30,7 +37,7 @@ export async function stop(
     // A worker that was idle before its grace was over has the rest of it for what is still under way.
     const enough = abortsAfter(Promise.all([aborted(graceOver), patience]))
     // The beat ends before the worker's row goes: it would take the missing row for a sign and register anew.
-    await untilAborted(enough, watchdog.stop())
+    await untilAborted(enough, loops.stop())
     await worker.giveBack(enough)
   } finally {
     done.abort()

@@ -74,12 +74,12 @@ export class Worker {
     })
   }
 
-  loops(): LoopSpec[] {
+  loops(): { beat: LoopSpec; pop: LoopSpec; timeouts: LoopSpec } {
     const { clock, events, store } = this.#ports
     const { leaseMs, host, pid, handlers } = this.#options
     const jobs = fingerprintsOf(handlers.map(({ job }) => job))
-    return [
-      beatLoop({
+    return {
+      beat: beatLoop({
         clock,
         workers: store.workers,
         claims: this.claims,
@@ -89,9 +89,9 @@ export class Worker {
         registered: this.#options.registered,
         gone: (holder) => events.emit('worker.gone', { holder }),
       }),
-      { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
-      { name: 'timeouts', tick: async () => this.running.look() },
-    ]
+      pop: { name: 'pop', tick: (signal) => this.#pop(signal), stalledAfterMs: 30_000 },
+      timeouts: { name: 'timeouts', tick: async () => this.running.look() },
+    }
   }
 
   /** True while no other process can have declared this worker dead, and it has not left. */

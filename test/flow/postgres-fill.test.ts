@@ -182,9 +182,8 @@ test('a queue of another epoch takes nothing: the pass ends as lost, and the los
   await insert(50)
   const queue = place.queue()
   await queue.writeMark({ epoch: 5, sequence: 1 })
-  const canary = new Canary()
   let suspicions = 0
-  canary.onSuspicion = () => suspicions++
+  const canary = new Canary(() => suspicions++)
   const watched = canary.watch(queue)
   expect(await sweep(plain, { queue: watched, epoch: 4 })).toMatchObject({ pushed: 0, cursor: null, ended: 'lost' })
   expect([suspicions, await hinted()]).toEqual([1, []])

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { messageOf } from '../../base/errors.ts'
-import type { Job } from '../../job/job.ts'
+import { type Job, kindOf } from '../../job/job.ts'
 import { isKeyLength } from '../../job/key.ts'
 import { storable } from '../../job/outcome.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
@@ -53,7 +53,7 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
   const facts: WhyFacts = {
     ...(await ports.status.key(name, text, ports.leaseMs)),
     job: name,
-    kind: job.slots ? 'schedule' : job.input ? 'input' : 'pending',
+    kind: kindOf(job),
     key: text,
     item: job.input || job.slots || !isKeyLength(text) ? null : itemOf(job, text),
     pending,

@@ -119,9 +119,9 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'sweeps-only-when-idle',
     'M5: a busy worker sweeps not',
-    'src/app/regrow.ts',
-    'mayBegin: () => worker.sure(),',
-    'mayBegin: () => worker.sure() && worker.running.size === 0,',
+    'src/app/process-loops.ts',
+    'mayBegin: () => worker.sure(),\n    sweepsAtStart',
+    'mayBegin: () => worker.sure() && worker.running.size === 0,\n    sweepsAtStart',
     sim,
   ),
   mutant(
@@ -151,9 +151,9 @@ export const ofTheLowerArrow: readonly Mutant[] = [
   mutant(
     'no-own-sweep',
     'a process whose queue is down does not sweep for itself',
-    'src/app/regrow.ts',
-    `watchdog.wake('queue', 'own sweep')`,
-    `watchdog.wake('queue')`,
+    'src/app/process-loops.ts',
+    'watchdog.wake(probe, local)',
+    'watchdog.wake(probe)',
     sim,
   ),
   mutant(

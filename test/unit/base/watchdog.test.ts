@@ -13,12 +13,13 @@ const counted = (count: () => void, nextMs: number) => async () => {
 function world(...specs: ((clock: VirtualClock) => LoopSpec)[]) {
   const clock = new VirtualClock()
   const stalled: string[] = []
+  const loops = specs.map((spec) => spec(clock))
   const watchdog = new Watchdog(
-    specs.map((spec) => spec(clock)),
+    loops,
     { clock, random: { float: () => 0.5, hex: () => '' }, failed: () => {} },
     (name) => stalled.push(name),
   )
-  return { clock, watchdog, stalled }
+  return { clock, watchdog, loops, stalled }
 }
 
 test('a round that never ends is aborted, told and begun anew, as often as it stalls; other loops go on', async () => {
@@ -51,7 +52,7 @@ test('a round that never ends is aborted, told and begun anew, as often as it st
 test('a loop that was stopped in the middle of a round is not started again, however long that takes', async () => {
   let begun = 0
   let end = () => {}
-  const { clock, watchdog, stalled } = world(
+  const { clock, watchdog, loops, stalled } = world(
     () => ({
       name: 'pop',
       stalledAfterMs: 3_000,
@@ -66,7 +67,7 @@ test('a loop that was stopped in the middle of a round is not started again, how
   )
   watchdog.start()
   await clock.pass(100)
-  void watchdog.stop('pop')
+  void watchdog.stop(loops[0] as LoopSpec)
   await clock.pass(20_000)
   end()
   await clock.pass(20_000)
@@ -74,15 +75,15 @@ test('a loop that was stopped in the middle of a round is not started again, how
   expect(stalled).toEqual([])
 })
 
-test('a wake reaches the loop of that name', async () => {
+test('a wake reaches that loop and no other', async () => {
   const rounds = { a: 0, b: 0 }
-  const { clock, watchdog } = world(
+  const { clock, watchdog, loops } = world(
     () => ({ name: 'a', tick: counted(() => rounds.a++, 50_000) }),
     () => ({ name: 'b', tick: counted(() => rounds.b++, 50_000) }),
   )
   watchdog.start()
   await clock.pass(10)
-  watchdog.wake('b')
+  watchdog.wake(loops[1] as LoopSpec)
   await clock.pass(10)
   expect(rounds).toEqual({ a: 1, b: 2 })
 })

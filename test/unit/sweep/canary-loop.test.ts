@@ -17,9 +17,9 @@ function world() {
   const losses: number[] = []
   const wipes: number[] = []
   let setBack = false
-  const ports = (rollsBack?: boolean): LostPorts => ({
+  const ports = (rollsBack?: boolean, onSuspicion?: () => void): LostPorts => ({
     events: new Events<EventMap>(),
-    canary: new Canary(),
+    canary: new Canary(onSuspicion),
     by: 'test',
     sweepNow: () => {},
     firstSeen: async () => {},
@@ -67,7 +67,8 @@ function world() {
   }
   /** The loop of a process that also pops each second, from a queue that cannot roll back; how often the store was asked. */
   const runAndPop = async (untilMs: number) => {
-    const given = ports(false)
+    let nap = new AbortController()
+    const given = ports(false, () => nap.abort())
     let looks = 0
     const { look } = given.marks
     given.marks.look = (...args) => {
@@ -77,8 +78,6 @@ function world() {
     const { canary } = given
     const queue = canary.watch({ pop: async () => ({ hints: [], mark: there }) } as unknown as Queue)
     const { tick } = canaryLoop(given)
-    let nap = new AbortController()
-    canary.onSuspicion = () => nap.abort()
     const pops = async () => {
       while (clock.now() < untilMs) {
         await queue.pop({ jobs: [], limit: 1, waitMs: 0 })

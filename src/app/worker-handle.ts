@@ -1,26 +1,27 @@
 // What `app.work()` answers: a worker that may still be opening its store, and how it ends. In: the worker, when its store is
 // open. Out: `ready`, and a stop that may come at any time and again.
-import type { Clock } from '../base/clock.ts'
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import { closedError, type Life } from '../base/life.ts'
-import type { LoopReport, Watchdog } from '../base/watchdog.ts'
+import type { LoopReport } from '../base/watchdog.ts'
 import type { EventMap } from '../job/event-map.ts'
-import type { SlotReport } from './capacity.ts'
-import { stop } from './stop.ts'
-import type { Worker } from './worker.ts'
+import type { SlotReport } from '../worker/capacity.ts'
+import type { WorkerHandle } from './app.ts'
 
 /** A worker whose loops run. */
 export interface StartedWorker {
-  readonly worker: Worker
-  readonly watchdog: Watchdog
   /** The store knows it. */
   readonly registered: Promise<void>
+  loops(): LoopReport[]
+  slots(): SlotReport
+  /** Waits up to `graceMs` for what runs, or until `now` aborts; then gives back what is left. */
+  stop(graceMs: number, now: AbortSignal): Promise<void>
+  /** Ends the loops of a worker that could not register. */
+  abandon(): Promise<void>
 }
 
 export interface HandlePorts {
-  readonly clock: Clock
   readonly events: Events<EventMap>
   readonly life: Life
   /** Names of the jobs that it works on. */
@@ -35,7 +36,7 @@ export interface HandlePorts {
 
 const graceDefault: Duration = '25s'
 
-export function handleOf({ clock, events, life, jobs, start, refusal, over }: HandlePorts) {
+export function handleOf({ events, life, jobs, start, refusal, over }: HandlePorts): WorkerHandle {
   const leaving = new AbortController()
   const now = new AbortController()
   let stopping: Promise<void> | undefined
@@ -52,7 +53,7 @@ export function handleOf({ clock, events, life, jobs, start, refusal, over }: Ha
     over()
     theirs?.catch(() => {})
     const stopped = started.then(
-      ({ worker, watchdog }) => stop(clock, watchdog, worker, graceMs, now.signal),
+      (worker) => worker.stop(graceMs, now.signal),
       () => {},
     )
     // The lease frees what could not be given back. That is worth a line, and no reason to end a process that does not wait for it.
@@ -70,7 +71,7 @@ export function handleOf({ clock, events, life, jobs, start, refusal, over }: Ha
     forget()
     events.emit('worker.failed', { error, awaited: theirs !== undefined })
     await started.then(
-      ({ watchdog }) => watchdog.stop(),
+      (worker) => worker.abandon(),
       () => {},
     )
     // Nobody asked whether it started: as an unhandled rejection it ends the process, like any other mistake in its start.
@@ -85,8 +86,8 @@ export function handleOf({ clock, events, life, jobs, start, refusal, over }: Ha
       if (stopping || life.closing) theirs.catch(() => {})
       return theirs
     },
-    slots: async (): Promise<SlotReport> => (await started.catch(explain)).worker.slots(),
-    report: async (): Promise<LoopReport[]> => (await started.catch(explain)).watchdog.report(),
+    slots: async (): Promise<SlotReport> => (await started.catch(explain)).slots(),
+    report: async (): Promise<LoopReport[]> => (await started.catch(explain)).loops(),
     stop: ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
       if (stopping) now.abort()
       stopping ??= end(milliseconds(grace))

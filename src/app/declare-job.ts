@@ -1,0 +1,60 @@
+// `app.job`: reads a declaration, keeps it, and returns the job with its enqueue. Nothing is thrown here: mistakes wait in the registry.
+
+import { enqueuingTogether } from '../enqueue/coalesce.ts'
+import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from '../enqueue/enqueue.ts'
+import type { Handler } from '../job/handler.ts'
+import { type Job, kindOf, optionsOf } from '../job/job.ts'
+import { lateDoor } from '../queue/push.ts'
+import { scheduleMistakes } from '../schedule/declare.ts'
+import type { WorkOptions } from './app.ts'
+import { unhandled } from './options.ts'
+import type { Resources } from './resources.ts'
+
+const enqueueOf = { pending: enqueueKeys, input: enqueueInputs, schedule: enqueueSlots }
+
+/** `serving`: what each live worker of this app chose. */
+export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving: ReadonlySet<WorkOptions>) {
+  const { registry, declared, events, life } = resources
+  return (name: string, options: unknown) => {
+    const job: Job = registry.declare(name, options)
+    registry.blame(...scheduleMistakes(job))
+    const kind = kindOf(job)
+    const many = async (items: Iterable<unknown>, choice: object = {}) => {
+      registry.verify()
+      life.enter()
+      try {
+        return await enqueueOf[kind](ports, job, items, choice)
+      } finally {
+        life.leave()
+      }
+    }
+    const one = (item: unknown, choice?: object) => many([item], choice)
+    const key = kind === 'pending' ? job.key.shape : null
+    declared.push({ name, kind, key, handled: optionsOf(options).run !== undefined, enqueue: one })
+    if ([...serving].some((choice) => unhandled(choice, [], [name]).length > 0))
+      events.emit('job.unhandled', { jobs: [name], why: 'late' })
+    return {
+      name,
+      enqueue: one,
+      enqueueMany: many,
+      handle: (run: Handler['run']): Handler => ({ job, many: false, batchMax: 1, run }),
+      handleMany: (run: Handler['run'], { batch = 100 } = {}): Handler => ({ job, many: true, batchMax: batch, run }),
+    }
+  }
+}
+
+/** Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other. */
+export function enqueuePorts({ clock, random, events, errors, store, open }: Resources): EnqueuePorts {
+  const ports: Omit<EnqueuePorts, 'together'> = {
+    clock,
+    random,
+    push: lateDoor(async () => (await open()).push, events),
+    // The store alone: a queue that is away must not keep an intent from being written.
+    intents: {
+      record: async (...args) => (await store()).intents.record(...args),
+      openWriters: async () => (await store()).intents.openWriters(),
+    },
+    classify: errors.classify,
+  }
+  return { ...ports, together: enqueuingTogether(ports) }
+}

@@ -1,0 +1,95 @@
+// The loops of one working process, both arrows, and the signals by which one makes another begin its next round at once.
+import type { LoopSpec } from '../base/loop.ts'
+import { Signal } from '../base/signal.ts'
+import { type LoopReport, Watchdog } from '../base/watchdog.ts'
+import type { Job } from '../job/job.ts'
+import { auditLoop } from '../schedule/audit.ts'
+import { declareSchedules } from '../schedule/declare.ts'
+import { isRefusal } from '../store/errors.ts'
+import { sweepLoops } from '../sweep/loops.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { Opened, Resources } from './resources.ts'
+
+/** What one loop of a process wants of another one, now. */
+export interface ProcessSignals {
+  /** The worker is registered: it may pop. */
+  readonly popNow: Signal
+  /** Sweeps and the audit of schedules are due. */
+  readonly sweepNow: Signal
+}
+
+export const processSignals = (): ProcessSignals => ({ popNow: new Signal(), sweepNow: new Signal() })
+
+export interface ProcessLoops {
+  start(): void
+  /** Ends the loops that begin work: pops and sweeps. */
+  stopBeginning(): Promise<void>
+  /** Ends all of them. */
+  stop(): Promise<void>
+  report(): LoopReport[]
+}
+
+export interface ProcessPorts {
+  readonly resources: Resources
+  readonly opened: Opened
+  readonly worker: Worker
+  /** Jobs that this process works on. */
+  readonly jobs: readonly Job[]
+  readonly concurrency: number
+  readonly signals: ProcessSignals
+  /** The store refuses this worker, and would refuse it again. */
+  readonly refused: (error: unknown) => void
+}
+
+export function processLoops(ports: ProcessPorts): ProcessLoops {
+  const { resources, opened, worker, signals, refused } = ports
+  const { clock, random, events, errors, lossSuspected, queueFailed } = resources
+  const { beat, pop, timeouts } = worker.loops()
+  const { free, sweep, local, canary } = sweepLoops(sweepPorts(ports))
+  const audits = auditLoop(auditPorts(ports))
+  const probe = opened.fallback.probing()
+  const failed = (loop: string, error: unknown) => {
+    events.emit('loop.failed', { loop, error })
+    if (loop === beat.name && isRefusal(errors.classify(error))) refused(error)
+  }
+  const all: readonly LoopSpec[] = [beat, pop, timeouts, free, sweep, local, canary, audits, probe]
+  const watchdog = new Watchdog(all, { clock, random, failed }, (loop) => events.emit('loop.stalled', { loop }))
+  signals.popNow.listen(() => watchdog.wake(pop))
+  signals.sweepNow.listen(() => {
+    audits.anew()
+    watchdog.wake(sweep, audits)
+  })
+  const deaf = [
+    lossSuspected.listen(() => watchdog.wake(canary)),
+    queueFailed.listen(() => watchdog.wake(probe, local)),
+  ]
+  return {
+    start: () => watchdog.start(),
+    stopBeginning: () => watchdog.stop(pop, sweep, local, free),
+    stop: () => {
+      for (const end of deaf) end()
+      return watchdog.stop()
+    },
+    report: () => watchdog.report(),
+  }
+}
+
+const sweepPorts = ({ resources, opened, worker, jobs, concurrency, signals }: ProcessPorts) => {
+  const { clock, random, events, leaseMs, author, isProduction } = resources
+  const { store, queue, canary, source, push, fill } = opened
+  return {
+    ...store,
+    ...{ clock, random, events, push, fill, source, queue, canary, leaseMs, concurrency, by: author, jobs },
+    holder: () => worker.claims.holder,
+    mayBegin: () => worker.sure(),
+    sweepsAtStart: !isProduction(),
+    sweepNow: () => signals.sweepNow.fire(),
+  }
+}
+
+const auditPorts = ({ resources, opened, worker, jobs }: ProcessPorts) => {
+  const { clock, random, events, leaseMs } = resources
+  const { store, queue, push } = opened
+  const recurring = { schedules: store.schedules, clock, random, events, push, leaseMs, queue }
+  return { ...recurring, mayBegin: () => worker.sure(), declare: () => declareSchedules(recurring, jobs) }
+}
