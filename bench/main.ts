@@ -2,7 +2,7 @@
 // With `--sweep` it prints what sweeps cost instead. `-- --sweep --rows 10000000 --pending 1000000 --json`
 // `-- redis` compares the Redis queue with BullMQ, `-- postgres` the Postgres queue with pg-boss and graphile-worker;
 // `-- schedules` prints what an audit of schedules costs.
-import { startPostgres } from '../scripts/services/index.mjs'
+import { startPostgres } from '../tools/services/index.ts'
 import { type DrainResult, drain, kinds } from './drain.ts'
 import { postgresBench } from './postgres/main.ts'
 import { redisBench } from './redis/main.ts'

@@ -1,5 +1,5 @@
 // Builds dist/ from src/ with tsc. Compiled beside and swapped in when complete: no file of a deleted source stays,
-// and a process that starts meanwhile finds either the old build or the new one.
+// and a process that starts meanwhile finds either the old build or the new one. Plain JavaScript: setup.mjs imports it.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -2,6 +2,7 @@
 // platforms makes npm leave them out of the lockfile, and `npm ci` then refuses the lockfile on every platform.
 // Each missing optional dependency gets the entry npm would have written: version, os, cpu, optional.
 //   node scripts/complete-lockfile.mjs [--check] [file]
+// Plain JavaScript without packages: a lockfile that is not complete keeps them from being installed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

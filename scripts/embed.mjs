@@ -1,5 +1,6 @@
 // Embeds the .sql and .lua files of src/ into checked-in modules next to them, so that the package needs no file reads.
-// `node scripts/embed.mjs` writes them, `--check` fails when one is stale.
+// `node scripts/embed.mjs` writes them, `--check` fails when one is stale. Plain JavaScript without packages: the mutants
+// run it in copies of the sources.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

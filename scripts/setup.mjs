@@ -1,6 +1,7 @@
 // Makes a checkout ready to run, with nothing but Node: installs what the lockfile says when it changed, builds when
 // the sources changed. `npm start` and `npm test` call it themselves, because pre-scripts are skipped for users who
-// set `ignore-scripts`. Two runs at once take turns.
+// set `ignore-scripts`. Two runs at once take turns. Plain JavaScript without packages, with all that it imports: there
+// are none yet.
 
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'

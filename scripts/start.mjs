@@ -1,4 +1,5 @@
 // `npm start`: makes the checkout ready and runs the demo. Arguments are passed on: npm start -- --seconds 3
+// Plain JavaScript: it runs before any package is installed.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ const DEMO = 'examples/control-plane/main.ts'
 
 console.log('regrow: starting the demo (Ctrl-C ends it)')
 const { setup } = await import('./setup.mjs')
-const { whenOrphaned } = await import('./orphan.mjs')
+const { onParentExit } = await import('./on-parent-exit.mjs')
 await setup().catch(giveUp)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -21,7 +22,7 @@ const demo = spawn(process.execPath, ['--import', 'jiti/register', join(root, DE
 // own time and this process waits for it.
 process.on('SIGINT', () => process.stdin.isTTY || demo.kill('SIGINT'))
 process.on('SIGTERM', () => demo.kill('SIGTERM'))
-whenOrphaned(() => demo.kill('SIGTERM'))
+onParentExit(() => demo.kill('SIGTERM'))
 
 demo.once('error', giveUp)
 demo.once('exit', (code, signal) => {

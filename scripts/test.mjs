@@ -1,12 +1,13 @@
 // `npm test`: makes the checkout ready, runs every check, and ends with one line, "N passed, N failed". A check that
 // fails does not stop the ones after it. `npm test -- flow` runs only the vitest files that match "flow".
+// Plain JavaScript: it runs before any package is installed.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { npm } from './npm.mjs'
-import { run } from './run.mjs'
+import { runCommand } from './run-command.mjs'
 import { buildIfChanged, install } from './setup.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -71,7 +72,7 @@ function tool(file, ...args) {
 }
 
 async function node(file, ...args) {
-  const { ok, how } = await run(process.execPath, [file, ...args], { cwd: root, env })
+  const { ok, how } = await runCommand(process.execPath, [file, ...args], { cwd: root, env })
   if (!ok) throw new Error(`${file} ${how}`)
 }
 
@@ -91,9 +92,9 @@ async function attw() {
 }
 
 async function vitest() {
-  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'vitest-report.mjs')}`]
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'tools', 'vitest-report.ts')}`]
   const args = [join('node_modules', 'vitest', 'vitest.mjs'), 'run', ...reporters, ...filters]
-  const { ok, how } = await run(process.execPath, args, { cwd: root, env })
+  const { ok, how } = await runCommand(process.execPath, args, { cwd: root, env })
   if (!existsSync(report)) throw new Error(`vitest ${how} before any test ran`)
   const counts = JSON.parse(readFileSync(report, 'utf8'))
   // Whatever else vitest fails a run for.

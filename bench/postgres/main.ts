@@ -2,7 +2,7 @@
 // under one Node. `--quick` takes fewer jobs, `--json` prints one object, `--write` writes its section of bench/RESULTS.md and
 // the chart, `--only postgres.drain` some rows, `--pairs 5` more pairs.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { findNode, startPostgres } from '../../scripts/services/index.mjs'
+import { findNode, startPostgres } from '../../tools/services/index.ts'
 import { against } from '../compare/against.ts'
 import { type Pair, rowOf } from '../compare/figures.ts'
 import { withSection } from '../compare/page.ts'

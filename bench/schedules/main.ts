@@ -2,7 +2,7 @@
 // `--write` writes its section of bench/RESULTS.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { startPostgres } from '../../scripts/services/index.mjs'
+import { startPostgres } from '../../tools/services/index.ts'
 import { withSection } from '../compare/page.ts'
 import { type AuditResult, audits } from './audit.ts'
 

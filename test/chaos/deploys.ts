@@ -1,6 +1,6 @@
 // npm run deploys: two versions of an app side by side on a Postgres of their own, two minutes by default, under a steady
 // load; then it counts. `-- --seconds 120 --rate 20 --lease 3`
-import { startPostgres } from '../../scripts/services/index.mjs'
+import { startPostgres } from '../../tools/services/index.ts'
 import { deploy } from '../processes/deploy.ts'
 import { readFlags } from './flags.ts'
 

@@ -1,10 +1,10 @@
 // The world of `npm run hostile`: a Postgres behind a proxy that can fall silent, a Redis, two workers with different roles and leases, and
 // an ear for everything that health, doctor, why and the events say.
 import pg from 'pg'
-import { startPostgres, startRedis } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, regrow, type WorkerHandle } from '../../src/index.ts'
+import { startPostgres, startRedis } from '../../tools/services/index.ts'
 import { startProxy } from '../services/proxy.ts'
 import { declareHostile, hostileTables } from './hostile-jobs.ts'
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres } from '../../scripts/services/index.mjs'
+import { startPostgres } from '../../tools/services/index.ts'
 import { buildSources } from '../processes/build.ts'
 import { readFlags } from './flags.ts'
 import { type ReopenResult, reopenRun } from './reopen-run.ts'

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findNode } from '../../scripts/services/index.mjs'
+import { findNode } from '../../tools/services/index.ts'
 import { parse, root } from './markdown.ts'
 
 interface PackageJson {

@@ -2,10 +2,10 @@
 // of anybody else can be read.
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { redisCommand, startRedis } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { redisCommand, startRedis } from '../../tools/services/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { projectTexts } from './markdown.ts'
 

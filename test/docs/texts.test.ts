@@ -218,7 +218,7 @@ describe('every one of the sources is explained:', () => {
   test.each(['ARCHITECTURE.md', 'docs/invariants.md'])('files that %s names are there', (file) => {
     const paths = textOf(file)
       .spans.map(({ code }) => code)
-      .filter((code) => /^(src|test|scripts|bench|examples)\/[^*<]*$/.test(code))
+      .filter((code) => /^(src|test|scripts|tools|bench|examples)\/[^*<]*$/.test(code))
     expect(paths.length).toBeGreaterThan(30)
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
     expect(paths.filter((path) => path.endsWith('/') !== statSync(join(root, path)).isDirectory())).toEqual([])

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { redisCommand } from '../../scripts/services/index.mjs'
+import { redisCommand } from '../../tools/services/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { freshRedis } from '../services/redis.ts'
 

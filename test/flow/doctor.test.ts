@@ -2,11 +2,11 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { startRedis } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { newestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type AppOptions, type DoctorFinding, type DoctorReport, regrow, sql } from '../../src/index.ts'
+import { startRedis } from '../../tools/services/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase

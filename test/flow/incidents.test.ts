@@ -2,7 +2,7 @@
 // Postgres and a real Redis. Here is what happens between them; the page says what is typed, and what is printed.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startRedis } from '../../scripts/services/index.mjs'
+import { startRedis } from '../../tools/services/index.ts'
 import { type Block, parse, root } from '../docs/markdown.ts'
 import type { Running } from '../processes/cli.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'

@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type LogRecord, regrow, sql } from '../../src/index.ts'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { Ear } from './world.ts'
 
 let server: PostgresServer

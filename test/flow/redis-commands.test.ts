@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { redisCommand } from '../../scripts/services/index.mjs'
+import { redisCommand } from '../../tools/services/index.ts'
 import { freshRedis } from '../services/redis.ts'
 
 const oldest = [6, 2]

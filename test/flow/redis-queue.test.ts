@@ -1,11 +1,11 @@
 // The queue in Redis as one server shows it: waking without polling, keys that are lost one by one, a namespace per store.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type RedisServer, startRedis } from '../../scripts/services/index.mjs'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Dial, dialOf } from '../../src/drivers/redis/client-adapters.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { RedisQueue } from '../../src/drivers/redis/redis-queue.ts'
 import type { Queue } from '../../src/queue/queue.ts'
+import { type RedisServer, startRedis } from '../../tools/services/index.ts'
 
 // Of its own: tests look at who is blocked on it, and cut connections.
 let server: RedisServer

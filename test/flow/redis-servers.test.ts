@@ -1,10 +1,10 @@
 // The queue in Redis on servers in a bad way: full, away, silent. The calls of the driver itself; what an app makes of them
 // is in test/heal.
 import { afterAll, expect, test } from 'vitest'
-import { startRedis } from '../../scripts/services/index.mjs'
 import { systemClock } from '../../src/base/clock.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
+import { startRedis } from '../../tools/services/index.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterAll(async () => {

@@ -7,7 +7,7 @@ import { regrow } from 'regrow'
 import { postgres } from 'regrow/postgres'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { startPostgres } from '../../scripts/services/index.mjs'
+import { startPostgres } from '../../tools/services/index.ts'
 
 test('a standby is refused with the cure, and accepted after its promotion', async () => {
   const server = await startPostgres({ settings: { fsync: false } })

@@ -1,9 +1,9 @@
 // A fleet on a server that has far too few connections for it: it does its work slowly, and no handler starts without a connection.
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { startPostgres } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { startPostgres } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 
 const workers = 20

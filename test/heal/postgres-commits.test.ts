@@ -1,7 +1,7 @@
 // Connections to Postgres end in the middle of a COMMIT: before it counts, or when it counts and nobody is told (F37). It is one
 // of a push, of a settle, of an enqueue, of ctx.tx.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { type Place, Scene } from './postgres-scene.ts'
 
 let server: PostgresServer

@@ -2,9 +2,9 @@
 // of the last moments are gone, since they are committed without waiting for the disk.
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 import { fleetTables, WorkerProcess } from '../processes/fleet.ts'
 

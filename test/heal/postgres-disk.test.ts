@@ -5,7 +5,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { Scene } from './postgres-scene.ts'
 
 let server: PostgresServer

@@ -1,6 +1,6 @@
 // The primary dies and its standby takes over: tables that are not logged are empty there, the queue and its canary among them.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { startProxy, type TcpProxy } from '../services/proxy.ts'
 import { Scene } from './postgres-scene.ts'
 

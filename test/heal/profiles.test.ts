@@ -2,10 +2,10 @@
 // never succeed there is counted, with its real error.
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { startPgbouncer } from '../../scripts/services/index.mjs'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Context, regrow, sql } from '../../src/index.ts'
+import { startPgbouncer } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 import { freshDatabase } from '../services/database.ts'
 import { databaseOf, type Profile, type ProfileDatabase, profiles } from '../services/profiles.ts'

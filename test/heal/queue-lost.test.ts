@@ -2,9 +2,9 @@
 // loss is noticed, declared once, written down, and healed. Times are printed, never asserted: npm test is no stopwatch.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type PostgresServer, startPostgres } from '../../scripts/services/index.mjs'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, sql } from '../../src/index.ts'
+import { type PostgresServer, startPostgres } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 
 let server: PostgresServer

@@ -1,8 +1,8 @@
 // A real Redis does not answer, answers late, or refuses, while the store is well: workers go on from the rows and come back to
 // it by themselves. Each fault is told; every row is done once.
 import { describe, expect, test } from 'vitest'
-import { type RedisServer, redisCommand, startRedis } from '../../scripts/services/index.mjs'
 import { redis } from '../../src/drivers/redis/index.ts'
+import { type RedisServer, redisCommand, startRedis } from '../../tools/services/index.ts'
 import { startProxy, type TcpProxy } from '../services/proxy.ts'
 import { onRedis, Scene } from './redis-scene.ts'
 

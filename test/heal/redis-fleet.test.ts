@@ -4,16 +4,16 @@ import { createClient, createCluster, createSentinel } from '@redis/client'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { postgres } from '../../src/drivers/postgres/index.ts'
+import { redis } from '../../src/drivers/redis/index.ts'
+import { regrow, sql } from '../../src/index.ts'
 import {
   type RedisSentinel,
   type RedisServer,
   startRedis,
   startRedisCluster,
   startRedisSentinel,
-} from '../../scripts/services/index.mjs'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { redis } from '../../src/drivers/redis/index.ts'
-import { regrow, sql } from '../../src/index.ts'
+} from '../../tools/services/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'
 import { freshRedis } from '../services/redis.ts'

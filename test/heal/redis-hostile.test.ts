@@ -1,7 +1,7 @@
 // What somebody else writes into our keys of Redis: marks that no client can count, and values of another type. Whatever is there,
 // the next sweep works, and one job's broken key costs that job alone.
 import { describe, expect, test } from 'vitest'
-import type { RedisServer } from '../../scripts/services/index.mjs'
+import type { RedisServer } from '../../tools/services/index.ts'
 import { onRedis, type Scene } from './redis-scene.ts'
 
 const key = (name: string) => `{regrow}:${name}`

@@ -1,10 +1,10 @@
 // A real Redis loses hints in the ways that it can: all, some, back to an old copy, or for want of memory. Hints are in it when
 // that happens. Every row is done once, the loss is told, and afterwards hints go through Redis again.
 import { describe, expect, test } from 'vitest'
-import type { RedisServer } from '../../scripts/services/index.mjs'
 import type { QueueDriver } from '../../src/drivers/driver.ts'
 import { dialOf } from '../../src/drivers/redis/client-adapters.ts'
 import { RedisQueue } from '../../src/drivers/redis/redis-queue.ts'
+import type { RedisServer } from '../../tools/services/index.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 import { onRedis, type Scene } from './redis-scene.ts'
 

@@ -2,12 +2,12 @@
 // a gate before the handlers, so that hints are in the queue when the fault hits it.
 import pg from 'pg'
 import { expect } from 'vitest'
-import { type RedisServer, startRedis } from '../../scripts/services/index.mjs'
 import type { QueueDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type AppOptions, type EventMap, regrow, sql, type WorkerHandle } from '../../src/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
+import { type RedisServer, startRedis } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 

@@ -1,7 +1,7 @@
 // Worker processes and their supervisor: whoever ends is replaced at once, as a platform would. It signals only processes
 // that it started, by pid, and none of them outlives this one.
 import { type ChildProcess, fork } from 'node:child_process'
-import { forget, watchOver } from '../../scripts/services/index.mjs'
+import { release, supervise } from '../../tools/services/index.ts'
 
 /** One place of the crew; the process in it changes. */
 export interface Member {
@@ -113,14 +113,14 @@ export class Crew {
     })
     const { pid } = child
     Object.assign(member, { child, working: false, ending: false })
-    if (pid !== undefined) watchOver('server', pid, 'SIGKILL')
+    if (pid !== undefined) supervise('server', pid, 'SIGKILL')
     child.once('message', () => {
       if (!member.ending) member.working = true
       child.on('message', (message) => this.heard(message))
       this.#changed()
     })
     child.once('exit', (code, signal) => {
-      if (pid !== undefined) forget('server', pid)
+      if (pid !== undefined) release('server', pid)
       if (signal === 'SIGKILL' && !member.ending) this.crashes++
       else if (code !== 0 && !(member.ending && signal !== null))
         this.surprises.push(`worker ${member.place} ended with ${signal ?? code}`)

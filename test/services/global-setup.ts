@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
-import { startPgbouncer, startPostgres, startRedis } from '../../scripts/services/index.mjs'
 import { regrow } from '../../src/app/regrow.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
+import { startPgbouncer, startPostgres, startRedis } from '../../tools/services/index.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -2,9 +2,9 @@
 // do not hide each other share a profile, so that few runs cover them all.
 import pg from 'pg'
 import { inject } from 'vitest'
-import { startPgbouncer } from '../../scripts/services/index.mjs'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
+import { startPgbouncer } from '../../tools/services/index.ts'
 import { type FreshDatabase, freshDatabase } from './database.ts'
 
 export interface Profile {

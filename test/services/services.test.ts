@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { redisCommand, startPgbouncer, startPostgres, startRedis } from '../../scripts/services/index.mjs'
+import { redisCommand, startPgbouncer, startPostgres, startRedis } from '../../tools/services/index.ts'
 import { freshDatabase } from './database.ts'
 import { freshRedis } from './redis.ts'
 
-const services = fileURLToPath(new URL('../../scripts/services/index.mjs', import.meta.url))
+const script = fileURLToPath(new URL('./starter.ts', import.meta.url))
 
 async function one(url: string, text: string): Promise<Record<string, unknown> | undefined> {
   const client = new pg.Client({ connectionString: url })
@@ -117,14 +117,7 @@ test("a Redis replica has its master's keys and takes no writes; one with TLS an
 test.each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
   'servers end and their data goes when the starter gets %s',
   async (signal) => {
-    const code = `
-    import { startPostgres, startPgbouncer, startRedis } from ${JSON.stringify(services)}
-    const postgres = await startPostgres()
-    const bouncer = await startPgbouncer({ postgres })
-    const redis = await startRedis()
-    console.log(JSON.stringify({ pids: [postgres.pid, bouncer.pid, redis.pid], dataDirs: [postgres.dataDir, redis.dataDir] }))
-    setInterval(() => {}, 1000)`
-    const starter = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    const starter = spawn(process.execPath, ['--import', 'jiti/register', script], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const line = await new Promise<string>((resolve, reject) => {

@@ -15,7 +15,9 @@ const folders = new Set<string>()
 export function copyOf(sources: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'regrow-mutant-'))
   folders.add(folder)
-  const files = execFileSync('git', ['ls-files', '-z', 'src', 'test', 'scripts', '*.json', '*.ts'], { cwd: root })
+  const files = execFileSync('git', ['ls-files', '-z', 'src', 'test', 'scripts', 'tools', '*.json', '*.ts'], {
+    cwd: root,
+  })
   for (const file of files.toString().split('\0').filter(Boolean)) {
     // Deleted and not yet committed, or added since `sources` was made.
     if (!existsSync(join(sources, file))) continue
