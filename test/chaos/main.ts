@@ -1,101 +1,58 @@
-// npm run chaos: workers on a Postgres of their own are killed, stopped and told to end all the time, handlers crash, rows
-// come in late; then it counts. `-- --seconds 180 --rows 200000 --workers 4 --seed N --lease 3 --every 2 --no-poison`
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import { Seeded } from '../../src/testing/seeded.ts'
-import { startPostgres } from '../../tools/services/index.ts'
-import { Crew } from '../processes/crew.ts'
-import { faults, noFaults } from './faults.ts'
-import { Feeder } from './feeder.ts'
-import { readFlags } from './flags.ts'
-import { poison, tables, type WorkerSettings } from './jobs.ts'
-import { judge, readNotes } from './oracle.ts'
-import { progress } from './progress.ts'
-import { report } from './report.ts'
+// npm run chaos -- <name>: runs one of the long tests against real processes and servers. Without a name it lists them.
+import { nearest } from '../../src/base/suggest.ts'
 
-const flags = readFlags(process.argv.slice(2), {
-  seconds: 180,
-  rows: 200_000,
-  workers: 4,
-  seed: Math.floor(Math.random() * 1_000_000),
-  /** Seconds. */
-  lease: 3,
-  /** Seconds between two faults. */
-  every: 2,
-  /** After the faults the workers have as long at most to finish. */
-  rest: 180,
-  poison: true,
-})
-const { seconds, rows, workers, seed } = flags
-const leaseMs = flags.lease * 1_000
-console.log(
-  `chaos: ${rows.toLocaleString('en')} rows, ${workers} workers, ${seconds} s of faults every ${flags.every} s, lease ${flags.lease} s, seed ${seed}`,
-)
-process.on('SIGINT', () => process.exit(130))
-process.on('SIGTERM', () => process.exit(143))
-
-// The server itself is not crashed here, so nothing is gained by waiting for the disk; synchronous_commit stays on.
-const server = await startPostgres({
-  settings: {
-    max_connections: 200,
-    shared_buffers: '256MB',
-    max_wal_size: '4GB',
-    fsync: false,
-    full_page_writes: false,
-  },
-})
-const folder = mkdtempSync(join(tmpdir(), 'regrow-chaos-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-const url = await server.createDatabase('chaos')
-const client = new pg.Client({ connectionString: url })
-await client.connect()
-await client.query(tables)
-const app = regrow({ store: postgres(url) })
-await app.migrate()
-await app.close()
-
-const feeder = new Feeder(url, rows, new Seeded(seed))
-await feeder.before()
-const takesMs = { many: 140, one: 50, round: leaseMs / 4 }
-const settings: WorkerSettings = { url, leaseMs, folder, concurrency: 10, batch: 100, takesMs }
-const crew = new Crew(fileURLToPath(new URL('./worker.ts', import.meta.url)))
-for (let place = 0; place < workers; place++) crew.add(settings)
-await crew.complete()
-
-const counts = noFaults()
-const calm = new AbortController()
-const began = performance.now()
-const lines = progress({ client, crew, feeder, counts, rows, began })
-const feeding = feeder.during(seconds * 800)
-const faulting = faults(crew, new Seeded(seed + 1), {
-  everyMs: flags.every * 1_000,
-  leaseMs,
-  counts,
-  signal: calm.signal,
-})
-if (flags.poison) {
-  await sleep(seconds * 50)
-  await feeder.poison()
+interface LongRun {
+  /** With the default flags. */
+  readonly takes: string
+  readonly about: string
+  /** Reads its flags from the arguments after its name, and sets the exit code. */
+  readonly start: () => Promise<unknown>
 }
-await sleep(Math.max(0, seconds * 1_000 - (performance.now() - began)))
-calm.abort()
-await faulting
-await feeding
-const faultsMs = performance.now() - began
-console.log('the faults are over; the workers go on until nothing is left')
-const quiet = await lines.quiet(flags.rest * 1_000, flags.poison ? Object.keys(poison).length : 0)
-const quietMs = performance.now() - began - faultsMs
-lines.end()
-await crew.close()
-await feeder.close()
-const verdict = await judge(client)
-const failed = report({ verdict, notes: readNotes(folder), crew, counts, quiet, quietMs, poison: flags.poison, client })
-process.exitCode = (await failed) ? 1 : 0
-await client.end()
-await server.close()
+
+const runs: Record<string, LongRun> = {
+  kill: {
+    takes: '3 to 6 minutes',
+    about: 'kill -9, SIGSTOP and SIGTERM on four workers, late commits, poison rows',
+    start: () => import('./kill/main.ts'),
+  },
+  deploy: {
+    takes: '3 minutes',
+    about: 'two versions of an app side by side, with restarts and kills in the middle',
+    start: () => import('./deploy/main.ts'),
+  },
+  wipe: {
+    takes: '5 to 20 minutes',
+    about: 'the queue wiped every 5 s and a worker killed -9 every 3 s, on Postgres and on PGlite',
+    start: () => import('./wipe/main.ts'),
+  },
+  schedules: {
+    takes: '7 minutes',
+    about: 'schedules of every second under kills and wipes, on Redis and on Postgres',
+    start: () => import('./schedules/main.ts'),
+  },
+  backlog: {
+    takes: '10 to 30 minutes',
+    about: '5 million pending rows through a queue of 50,000 hints',
+    start: () => import('./backlog/main.ts'),
+  },
+  hostile: {
+    takes: '3 minutes',
+    about: 'bad rows, values, answers and events of every kind beside 10,000 good rows',
+    start: () => import('./hostile/main.ts'),
+  },
+}
+
+const [, , name] = process.argv
+const run = name === undefined ? undefined : runs[name]
+if (run) {
+  process.argv.splice(2, 1)
+  await run.start()
+} else {
+  const guess = name === undefined ? undefined : nearest(name, Object.keys(runs))
+  if (name !== undefined) console.error(`There is no run "${name}"${guess ? `; did you mean "${guess}"?` : ''}\n`)
+  console.error('npm run chaos -- <name> [flags]\n')
+  for (const [each, { takes, about }] of Object.entries(runs))
+    console.error(`  ${each.padEnd(11)}${takes.padEnd(18)}${about}`)
+  console.error('\nEach ends by itself and exits with 0 when everything held. The flags are in CONTRIBUTING.md.')
+  process.exitCode = 1
+}

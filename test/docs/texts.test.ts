@@ -79,6 +79,8 @@ describe('commands', () => {
     const [, npm] = /^npm (?:run )?([a-z:-]+)/.exec(line) ?? []
     if (/^npm run /.test(line) && !scripts.includes(npm as string)) return `package.json has no script "${npm}"`
     if (/^npm (start|test)\b/.test(line) && !scripts.includes(npm as string)) return `there is no npm ${npm}`
+    const [, chaos] = /^npm run chaos -- ([a-z]+)/.exec(line) ?? []
+    if (chaos && !existsSync(join(root, 'test/chaos', chaos, 'main.ts'))) return `there is no npm run chaos -- ${chaos}`
     const [, script] = /^node (?:--import \S+ )?((?:scripts|examples|bench)\/\S+)/.exec(line) ?? []
     if (script && !existsSync(join(root, script))) return `there is no ${script}`
     const [, first, second] = /^(?:npx )?regrow ([a-z]+)(?: ([a-z]+))?/.exec(line) ?? []
@@ -113,6 +115,7 @@ describe('commands', () => {
     expect(mistake('npx regrow fly --far')).toBe('there is no command "regrow fly"')
     expect(mistake('regrow quarantine fly')).toBe('there is no "regrow quarantine fly"')
     expect(mistake('npm run fly')).toBe('package.json has no script "fly"')
+    expect(mistake('npm run chaos -- fly --far')).toBe('there is no npm run chaos -- fly')
     expect(mistake('node scripts/fly.mjs')).toBe('there is no scripts/fly.mjs')
     expect(mistake('npm run build')).toBeUndefined()
     expect(mistake('regrow migrate --print')).toBeUndefined()

@@ -1,15 +1,15 @@
 // Workers on a Postgres with its queue: the queue is wiped every few seconds, and a random worker killed -9 and replaced, until
-// nothing is pending; then it counts. `npm run wipes` judges it.
+// nothing is pending; then it counts. `npm run chaos -- wipe` judges it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import { Seeded } from '../../src/testing/seeded.ts'
-import { Crew } from '../processes/crew.ts'
-import { faults, noFaults } from './faults.ts'
-import { fillRows, pendingRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './wipe-jobs.ts'
-import { readWipeNotes, troubles } from './wipe-notes.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { regrow } from '../../../src/index.ts'
+import { Seeded } from '../../../src/testing/seeded.ts'
+import { Crew } from '../../processes/crew.ts'
+import { faults, noFaults } from '../faults.ts'
+import { readWorkerNotes, troubles } from '../notes.ts'
+import { fillRows, pendingRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './jobs.ts'
 
 export interface WipeOptions {
   /** A build of the sources, for the workers. */
@@ -81,7 +81,7 @@ export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
   const app = regrow({ store: postgres(url) })
   await app.migrate()
   await app.close()
-  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.mjs', import.meta.url)))
+  const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const began = performance.now()
   try {
     const settings: WipeWorkerSettings = { build, store: { url }, leaseMs, folder, concurrency, batch, takesMs }
@@ -91,7 +91,7 @@ export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
     const seconds = (performance.now() - began) / 1_000
     await crew.close()
     const heals = await healsOf(client)
-    const notes = readWipeNotes(folder)
+    const notes = readWorkerNotes(folder)
     const starts = notes.filter(({ word }) => word === 'start')
     return {
       ...((await client.query(verdictOf)).rows[0] as WipeVerdict),

@@ -1,15 +1,15 @@
 // Workers with schedules of every second: one of them is killed -9 and replaced every few seconds, and the queue wiped; then
-// they stop, and every instant is counted. `npm run schedules` judges it.
+// they stop, and every instant is counted. `npm run chaos -- schedules` judges it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import { Seeded } from '../../src/testing/seeded.ts'
-import { Crew } from '../processes/crew.ts'
-import { faults, noFaults } from './faults.ts'
-import { countSlots, type ScheduleCount } from './schedule-count.ts'
-import { type Note, readWipeNotes, troubles } from './wipe-notes.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { regrow } from '../../../src/index.ts'
+import { Seeded } from '../../../src/testing/seeded.ts'
+import { Crew } from '../../processes/crew.ts'
+import { faults, noFaults } from '../faults.ts'
+import { type Note, readWorkerNotes, troubles } from '../notes.ts'
+import { countSlots, type ScheduleCount } from './count.ts'
 
 export interface ScheduleRunOptions {
   /** A build of the sources, for the workers. */
@@ -62,7 +62,7 @@ export async function scheduleRun(options: ScheduleRunOptions): Promise<Schedule
   const app = regrow({ store: postgres(url) })
   await app.migrate()
   await app.close()
-  const crew = new Crew(fileURLToPath(new URL('./schedule-worker.mjs', import.meta.url)))
+  const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const calm = new AbortController()
   try {
     for (let place = 0; place < options.workers; place++) crew.add({ build, url, redisUrl, leaseMs, folder, takesMs })
@@ -85,7 +85,7 @@ export async function scheduleRun(options: ScheduleRunOptions): Promise<Schedule
     await sleep(killEveryMs > 0 ? calmMs + 2 * leaseMs : everyMs)
     await crew.close()
     const endMs = Date.now()
-    const notes = readWipeNotes(folder)
+    const notes = readWorkerNotes(folder)
     const starts = notes.filter(({ word }) => word === 'start').map(startOf)
     return {
       counts: await Promise.all(

@@ -1,7 +1,7 @@
 // The figures of a run and whether they are as promised: lost 0, doubled 0, quarantined exactly the poison keys.
 import type pg from 'pg'
-import type { Crew } from '../processes/crew.ts'
-import type { FaultCounts } from './faults.ts'
+import type { Crew } from '../../processes/crew.ts'
+import type { FaultCounts } from '../faults.ts'
 import { poison as poisonKeys } from './jobs.ts'
 import type { Notes, Verdict } from './oracle.ts'
 

@@ -1,7 +1,7 @@
-// A worker process of `npm run backlog`: marks rows done, many at a time, and counts how often each was. It holds its first
+// A worker process of `npm run chaos -- backlog`: marks rows done, many at a time, and counts how often each was. It holds its first
 // calls until it is told that the queue is full.
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow, sql } from '../../src/index.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { regrow, sql } from '../../../src/index.ts'
 
 export interface BacklogWorkerSettings {
   readonly url: string

@@ -1,4 +1,4 @@
-// A worker process of `npm run schedules`. Each start of a slot goes into a file of its own, written before the handler does
+// A worker process of `npm run chaos -- schedules`. Each start of a slot goes into a file of its own, written before the handler does
 // anything: a kill a moment later leaves the line there. Plain JavaScript on a build of the sources, since it is started every
 // few seconds. Settings come as JSON in the first argument: ScheduleWorkerSettings.
 import { openSync, writeSync } from 'node:fs'

@@ -1,9 +1,9 @@
-// A worker process of `npm run chaos`: rows in batches, one by one and in rounds, each with its effect through ctx.tx. What it
+// A worker process of `npm run chaos -- kill`: rows in batches, one by one and in rounds, each with its effect through ctx.tx. What it
 // starts goes into a file of its own, written before anything else: a kill a moment later leaves the line there.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type Context, regrow } from '../../src/index.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { type Context, regrow } from '../../../src/index.ts'
 import { chaosJobs, failsOnce, failsTwice, type Kind, rounds, type WorkerSettings } from './jobs.ts'
 
 const settings = JSON.parse(process.argv[2] as string) as WorkerSettings

@@ -1,7 +1,7 @@
-// What happens to the world of `npm run hostile`, one after the other. Each event says which promise it puts to the test.
+// What happens to the world of `npm run chaos -- hostile`, one after the other. Each event says which promise it puts to the test.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HostileWorld, Said } from './hostile-world.ts'
-import { namespace } from './hostile-world.ts'
+import type { HostileWorld, Said } from './world.ts'
+import { namespace } from './world.ts'
 
 export interface HostileEvent {
   readonly name: string

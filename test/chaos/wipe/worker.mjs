@@ -1,4 +1,4 @@
-// A worker process of `npm run wipes`. When it began, opened its store and started each key goes into a file of its own,
+// A worker process of `npm run chaos -- wipe`. When it began, opened its store and started each key goes into a file of its own,
 // written before the key does anything: a kill a moment later leaves the line there. Plain JavaScript on a build of the
 // sources, since it is started every few seconds. Settings come as JSON in the first argument: WipeWorkerSettings.
 import { openSync, writeSync } from 'node:fs'

@@ -1,8 +1,8 @@
 // Plain lines about a run that goes on: every few seconds what is done, how fast, and how long it may still take.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Crew } from '../processes/crew.ts'
-import type { FaultCounts } from './faults.ts'
+import type { Crew } from '../../processes/crew.ts'
+import type { FaultCounts } from '../faults.ts'
 import type { Feeder } from './feeder.ts'
 
 const everyMs = 5_000

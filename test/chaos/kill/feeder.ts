@@ -2,9 +2,9 @@
 // lower keys commit late; some roll back; hints are pushed before the commit, after it, or never.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import type { Seeded } from '../../src/testing/seeded.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { regrow } from '../../../src/index.ts'
+import type { Seeded } from '../../../src/testing/seeded.ts'
 import { chaosJobs, failsOnce, failsTwice, type Kind, kindInSql, kindOf, poison, rounds } from './jobs.ts'
 
 const perTransaction = 400

@@ -1,14 +1,14 @@
-// npm run backlog: millions of pending rows at once, and a queue that may hold fifty thousand of them; then it counts how
+// npm run chaos -- backlog: millions of pending rows at once, and a queue that may hold fifty thousand of them; then it counts how
 // much the queue ever held. `-- --rows 5000000 --hints 50000 --workers 2 --batch 500 --limit 1800`
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { regrow } from '../../src/index.ts'
-import { startPostgres } from '../../tools/services/index.ts'
-import { Crew } from '../processes/crew.ts'
-import type { BacklogWorkerSettings } from './backlog-worker.ts'
-import { readFlags } from './flags.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { regrow } from '../../../src/index.ts'
+import { startPostgres } from '../../../tools/services/index.ts'
+import { Crew } from '../../processes/crew.ts'
+import { readFlags } from '../flags.ts'
+import type { BacklogWorkerSettings } from './worker.ts'
 
 const flags = readFlags(process.argv.slice(2), {
   rows: 5_000_000,
@@ -65,7 +65,7 @@ const settings: BacklogWorkerSettings = {
   batch: flags.batch,
   concurrency: flags.concurrency,
 }
-const crew = new Crew(fileURLToPath(new URL('./backlog-worker.ts', import.meta.url)))
+const crew = new Crew(fileURLToPath(new URL('./worker.ts', import.meta.url)))
 const startedAt = performance.now()
 for (let place = 0; place < flags.workers; place++) crew.add(settings)
 await crew.complete()

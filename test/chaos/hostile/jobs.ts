@@ -1,7 +1,7 @@
-// The jobs of `npm run hostile`: one for each kind of bad row, value and answer, all of one shape. Every good row has one effect through
+// The jobs of `npm run chaos -- hostile`: one for each kind of bad row, value and answer, all of one shape. Every good row has one effect through
 // ctx.tx; the bad rows stand among them.
 import { z } from 'zod'
-import type { App, Context } from '../../src/index.ts'
+import type { App, Context } from '../../../src/index.ts'
 
 export interface HostileJob {
   readonly name: string

@@ -1,4 +1,4 @@
-// What `npm run wipes` works on: rows of one table, each with one effect that its handler has through ctx.tx.
+// What `npm run chaos -- wipe` works on: rows of one table, each with one effect that its handler has through ctx.tx.
 
 /** What a worker process is told. */
 export interface WipeWorkerSettings {

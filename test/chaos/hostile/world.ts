@@ -1,12 +1,12 @@
-// The world of `npm run hostile`: a Postgres behind a proxy that can fall silent, a Redis, two workers with different roles and leases, and
+// The world of `npm run chaos -- hostile`: a Postgres behind a proxy that can fall silent, a Redis, two workers with different roles and leases, and
 // an ear for everything that health, doctor, why and the events say.
 import pg from 'pg'
-import { postgres } from '../../src/drivers/postgres/index.ts'
-import { redis } from '../../src/drivers/redis/index.ts'
-import { type App, regrow, type WorkerHandle } from '../../src/index.ts'
-import { startPostgres, startRedis } from '../../tools/services/index.ts'
-import { startProxy } from '../services/proxy.ts'
-import { declareHostile, hostileTables } from './hostile-jobs.ts'
+import { postgres } from '../../../src/drivers/postgres/index.ts'
+import { redis } from '../../../src/drivers/redis/index.ts'
+import { type App, regrow, type WorkerHandle } from '../../../src/index.ts'
+import { startPostgres, startRedis } from '../../../tools/services/index.ts'
+import { startProxy } from '../../services/proxy.ts'
+import { declareHostile, hostileTables } from './jobs.ts'
 
 export const namespace = 'hostile'
 /** Milliseconds. Alice's worker beats for another lease than bob's. */

@@ -1,10 +1,10 @@
-// npm run hostile: a bad row, value, answer or event for each point where one of them might stop its neighbours, in as many jobs, beside
+// npm run chaos -- hostile: a bad row, value, answer or event for each point where one of them might stop its neighbours, in as many jobs, beside
 // 10,000 good rows; then it counts. `-- --rows 10000 --rest 60`
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readFlags } from './flags.ts'
-import { type HostileEvent, hostileEvents, unsaid } from './hostile-events.ts'
-import { hostileJobs, insertBadRows, insertGoodRows } from './hostile-jobs.ts'
-import { listen, openHostileWorld, Said } from './hostile-world.ts'
+import { readFlags } from '../flags.ts'
+import { type HostileEvent, hostileEvents, unsaid } from './events.ts'
+import { hostileJobs, insertBadRows, insertGoodRows } from './jobs.ts'
+import { listen, openHostileWorld, Said } from './world.ts'
 
 const flags = readFlags(process.argv.slice(2), {
   rows: 10_000,

@@ -1,6 +1,6 @@
-// The jobs of `npm run chaos`, for the workers and for who feeds them: rows of one table, in batches, one by one, or in rounds:
+// The jobs of `npm run chaos -- kill`, for the workers and for who feeds them: rows of one table, in batches, one by one, or in rounds:
 // those are pending again after each success. Rows with an id below zero are poison: their handler kills its process.
-import { type App, sql } from '../../src/index.ts'
+import { type App, sql } from '../../../src/index.ts'
 
 /** What a worker process is told. */
 export interface WorkerSettings {

@@ -1,16 +1,16 @@
-// npm run schedules: a schedule of every second, with a worker killed -9 every 5 s and the queue wiped every 20 s, on Redis and
+// npm run chaos -- schedules: a schedule of every second, with a worker killed -9 every 5 s and the queue wiped every 20 s, on Redis and
 // on Postgres; then with nothing being killed. Every instant ran or was skipped, none twice; without faults the median start
 // is less than 50 ms late. `-- --queue redis|postgres|both --seconds 180 --calm 30 --workers 3 --kill 5 --all --wipe 20 --seed N`
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { redisCommand, startPostgres, startRedis } from '../../tools/services/index.ts'
-import { buildSources } from '../processes/build.ts'
-import { readFlags } from './flags.ts'
-import type { ScheduleCount } from './schedule-count.ts'
-import { type ScheduleRunOptions, type ScheduleRunResult, scheduleRun } from './schedule-run.ts'
-import { spreadOf } from './wipe-notes.ts'
+import { redisCommand, startPostgres, startRedis } from '../../../tools/services/index.ts'
+import { buildSources } from '../../processes/build.ts'
+import { readFlags } from '../flags.ts'
+import { spreadOf } from '../notes.ts'
+import type { ScheduleCount } from './count.ts'
+import { type ScheduleRunOptions, type ScheduleRunResult, scheduleRun } from './run.ts'
 
 /** From an instant to the start of its handler, the median, while nothing is killed. */
 const promisedMs = 50

@@ -1,15 +1,15 @@
 // One process with a PGlite and its queue in memory, killed -9 and reopened again and again: each kill loses the queue. Ends
-// when nothing is pending; then it counts. `npm run wipes` judges it.
+// when nothing is pending; then it counts. `npm run chaos -- wipe` judges it.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
-import { pglite } from '../../src/drivers/pglite/index.ts'
-import { regrow } from '../../src/index.ts'
-import { Crew } from '../processes/crew.ts'
-import { fillRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './wipe-jobs.ts'
-import { type Note, readWipeNotes, troubles } from './wipe-notes.ts'
+import { pglite } from '../../../src/drivers/pglite/index.ts'
+import { regrow } from '../../../src/index.ts'
+import { Crew } from '../../processes/crew.ts'
+import { type Note, readWorkerNotes, troubles } from '../notes.ts'
+import { fillRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './jobs.ts'
 
 export interface ReopenOptions {
   /** A build of the sources, for the workers. */
@@ -62,7 +62,7 @@ export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
     await db.exec('analyze rows')
     await regrow({ store: pglite(db) }).migrate()
   })
-  const crew = new Crew(fileURLToPath(new URL('./wipe-worker.mjs', import.meta.url)))
+  const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const began = performance.now()
   try {
     const settings: WipeWorkerSettings = { build, store: { directory }, leaseMs, folder, concurrency, batch, takesMs }
@@ -71,7 +71,7 @@ export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
     await underKills(options, crew)
     const seconds = (performance.now() - began) / 1_000
     await crew.close()
-    const notes = readWipeNotes(folder)
+    const notes = readWorkerNotes(folder)
     return {
       ...(await inDirectory(directory, async (db) => (await db.query<WipeVerdict>(verdictOf)).rows[0] as WipeVerdict)),
       kills: crew.killedAt.length,

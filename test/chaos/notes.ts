@@ -1,4 +1,4 @@
-// What the workers of `npm run wipes` wrote down, also those that were killed, in the order of time.
+// What the workers of `npm run chaos -- wipe` and `-- schedules` wrote down, also those that were killed, in the order of time.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,7 +9,7 @@ export interface Note {
   readonly rest: string
 }
 
-export function readWipeNotes(folder: string): Note[] {
+export function readWorkerNotes(folder: string): Note[] {
   return readdirSync(folder)
     .flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'))
     .flatMap((line) => {

@@ -1,8 +1,8 @@
-// npm run deploys: two versions of an app side by side on a Postgres of their own, two minutes by default, under a steady
+// npm run chaos -- deploy: two versions of an app side by side on a Postgres of their own, two minutes by default, under a steady
 // load; then it counts. `-- --seconds 120 --rate 20 --lease 3`
-import { startPostgres } from '../../tools/services/index.ts'
-import { deploy } from '../processes/deploy.ts'
-import { readFlags } from './flags.ts'
+import { startPostgres } from '../../../tools/services/index.ts'
+import { deploy } from '../../processes/deploy.ts'
+import { readFlags } from '../flags.ts'
 
 const flags = readFlags(process.argv.slice(2), {
   /** Both versions side by side; each of them is alone for a tenth of it, before and after. */

@@ -1,15 +1,15 @@
-// npm run wipes: the queue is wiped every 5 s and a worker killed -9 every 3 s, on a Postgres of their own; then the same on
+// npm run chaos -- wipe: the queue is wiped every 5 s and a worker killed -9 every 3 s, on a Postgres of their own; then the same on
 // PGlite, where a kill loses the queue; then it counts. `-- --rows 100000 --workers 4 --wipe 5 --kill 3 --seed N --no-pglite`
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres } from '../../tools/services/index.ts'
-import { buildSources } from '../processes/build.ts'
-import { readFlags } from './flags.ts'
+import { startPostgres } from '../../../tools/services/index.ts'
+import { buildSources } from '../../processes/build.ts'
+import { readFlags } from '../flags.ts'
+import { spreadOf } from '../notes.ts'
+import type { WipeVerdict } from './jobs.ts'
 import { type ReopenResult, reopenRun } from './reopen-run.ts'
-import type { WipeVerdict } from './wipe-jobs.ts'
-import { spreadOf } from './wipe-notes.ts'
-import { type WipeResult, wipeRun } from './wipe-run.ts'
+import { type WipeResult, wipeRun } from './run.ts'
 
 /** From a wipe to the first start of a key whose hint it deleted, the median. */
 const promisedMs = 1_500
