@@ -52,7 +52,7 @@ await client.query('vacuum analyze rows')
 
 /** What a queue takes that holds its bound and nothing else. */
 await client.query(
-  `insert into regrow.hints select 'row.mark', n::text, now(), false from generate_series(1, $1::int) n`,
+  `insert into regrow.hints (job, key, due_at, fresh) select 'row.mark', n::text, now(), false from generate_series(1, $1::int) n`,
   [flags.hints],
 )
 const full = (await look()).bytes
