@@ -30,12 +30,13 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
   `)
   await fill(url, client, kind, count)
   const { app, email, row } = declare(url)
-  const done = `update rows set state = 'done' where id = any($1::text::bigint[])`
+  const done = `update rows set state = 'done' where id = $1`
   const handler = {
     intents: () => email.handle(() => {}),
-    'rows.many': () => row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(done, [`{${ids.join(',')}}`]))),
+    'rows.many': () =>
+      row.handleMany((ids, ctx) => ctx.tx(sql`update rows set state = 'done' where id = any(${sql.array(ids)})`)),
     'rows.statement': () => row.handle((id, ctx) => ctx.tx(sql`update rows set state = 'done' where id = ${id}`)),
-    'rows.function': () => row.handle((id, ctx) => ctx.tx((tx) => tx.query(done, [`{${id}}`]))),
+    'rows.function': () => row.handle((id, ctx) => ctx.tx((tx) => tx.query(done, [id]))),
   }[kind]()
   let left = count
   const drained = new Promise<void>((resolve) => {

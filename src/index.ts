@@ -15,15 +15,15 @@ export type { Covers, StateValue } from './job/covers.ts'
 export type * from './job/declaration.ts'
 export type { EventMap, EventMessage } from './job/event-map.ts'
 export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
-export {
-  type BuiltQuery,
-  type CustomPending,
-  type Pending,
-  type PendingRow,
-  type SqlValue,
-  sql,
+export type {
+  BuiltQuery,
+  CustomPending,
+  Pending,
+  PendingRow,
+  SqlValue,
 } from './job/pending.ts'
 export type { ScheduleOptions, Slot } from './job/schedule.ts'
+export { sql } from './job/sql.ts'
 export type { CoverageOptions, CoverageReport } from './operate/coverage/coverage.ts'
 export type { ClaimProof, CoveredColumn, CoveredValue, RowSample } from './operate/coverage/report.ts'
 export type { DoctorOptions, DoctorReport } from './operate/doctor/doctor.ts'

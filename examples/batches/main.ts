@@ -35,9 +35,7 @@ const handler = ship.handleMany(async (ids, ctx) => {
   const refused = await sendAll(ids) // when it throws, the keys of this call fail, and come back in halves
   for (const id of refused) ctx.fail(id, new Error('too heavy for today')) // only this one fails
   const sent = ids.filter((id) => !refused.includes(id))
-  await ctx.tx((tx) =>
-    tx.query(`update parcels set state = 'sent' where id = any ($1::text::int[])`, [`{${sent.join(',')}}`]),
-  )
+  await ctx.tx(sql`update parcels set state = 'sent' where id = any(${sql.array(sent)})`)
 })
 
 let open = 16

@@ -34,14 +34,6 @@ export interface CustomPending<K = unknown> {
 /** What `pending` of a job may be. */
 export type Pending<K = unknown> = BuiltQuery | (() => BuiltQuery) | CustomPending<K>
 
-/** Builds a query whose `${values}` are parameters, never text. */
-export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]): { text: string; values: unknown[] } {
-  return {
-    text: strings.reduce((text, part, i) => text + (i === 0 ? '' : `$${i}`) + part, ''),
-    values: [...values],
-  }
-}
-
 export function isCustomPending(pending: Pending<never> | null | undefined): pending is CustomPending<never> {
   const { page, isPending } = (pending ?? {}) as Partial<CustomPending>
   return typeof page === 'function' && typeof isPending === 'function'
@@ -107,6 +99,6 @@ function parameter(value: unknown, fixed: boolean): SqlValue {
   throw new RegrowError(
     'bad_parameter',
     `A parameter of the pending query is ${Array.isArray(value) ? 'an array' : `of type ${typeof value}`}`,
-    'Parameters are text, numbers, booleans or null. Pass a list as JSON text and unfold it in the SQL, or write it out.',
+    'Parameters are text, numbers, booleans or null. Pass a list as sql.array(values) or sql.in(values).',
   )
 }

@@ -10,13 +10,13 @@ interface Case {
   readonly name: string
   readonly tables: string
   readonly key: string | Record<string, string>
-  readonly pending: { text: string; values: never[] }
+  readonly pending: { text: string; values: unknown[] }
   /** The statements to be named, and what is said of what they leave out. */
   readonly fix: readonly string[]
   readonly leftOut?: string
 }
 
-const query = (text: string) => ({ text, values: [] as never[] })
+const query = (text: string) => ({ text, values: [] })
 
 const cases: readonly Case[] = [
   {
@@ -55,6 +55,16 @@ const cases: readonly Case[] = [
     pending: query(`select id from tasks t where kind in ('k1', 'k2') and done_at is null and not held`),
     fix: [
       `create index concurrently tasks_id_where_done_at_is_null_and_not_held_and_kind_any_k on public.tasks (id) where done_at IS NULL and NOT held and (kind)::text = ANY ('{k1,k2}'::text[]);`,
+    ],
+  },
+  {
+    name: 'a list in a parameter of sql.array',
+    tables: `create table fees (id int primary key, kind text);
+      insert into fees select n, 'k' || n % 7000 from generate_series(1, 24000) n`,
+    key: 'int',
+    pending: sql`select id from fees where kind = any(${sql.array(['k1', 'k2'])})`,
+    fix: [
+      `create index concurrently fees_id_where_kind_any_k1_k2 on public.fees (id) where kind = ANY ('{k1,k2}'::text[]);`,
     ],
   },
   {

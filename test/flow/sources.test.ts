@@ -82,6 +82,27 @@ describe('queries of a builder', () => {
     expect(ran).toEqual(['a'])
   })
 
+  test('lists in a pending query and in ctx.tx are parameters', async () => {
+    await db.exec(
+      `insert into numbers (id, small, state) values (1, 1, 'new'), (2, 2, 'old'), (3, 3, 'new'), (4, 9, 'new')`,
+    )
+    const ran = await drained((app, all) => {
+      app.job('listed', {
+        key: 'bigint',
+        pending: sql`select id from numbers where state = any(${sql.array(['new', 'newer'])}) and small in ${sql.in([1, 2, 3])}`,
+        async run(id, ctx) {
+          await ctx.tx(sql`update numbers set state = 'done' where id = any(${sql.array([id])})`)
+          all.push(id)
+        },
+      })
+    }, 2)
+    expect(ran.sort()).toEqual([1n, 3n])
+    expect(await world.query(`select id::int as id from numbers where state = 'done' order by id`)).toEqual([
+      { id: 1 },
+      { id: 3 },
+    ])
+  })
+
   test('a function is asked each time, so a date in it moves on', async () => {
     await db.exec(`insert into things (id, due) values ('late', '2026-01-01 00:00:10+00')`)
     const { app, ear } = world.app()

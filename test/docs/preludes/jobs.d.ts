@@ -5,6 +5,7 @@ declare const app: App
 declare const sql: typeof import('regrow').sql
 declare const z: typeof import('zod').z
 declare const region: string
+declare const regions: readonly string[]
 declare const mail: { send(to: string): Promise<void> }
 declare const bucket: {
   list(after: string | null, limit: number): Promise<string[]>

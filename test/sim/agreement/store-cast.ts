@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { regrow } from '../../../src/app/regrow.ts'
 import type { StoreDriver } from '../../../src/drivers/driver.ts'
 import type { Job } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/sql.ts'
 import type { ModelQuery } from '../store/database.ts'
 
 /** The lease of every sequence. */

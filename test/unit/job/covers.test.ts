@@ -1,7 +1,7 @@
 // What users give as `covers` is read, and every mistake in it is told with the other mistakes of the declaration.
 import { expect, test } from 'vitest'
 import { readJob } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/sql.ts'
 
 const pending = sql`select id from databases where state = 'pending'`
 const read = (covers: unknown) => readJob('database.create', { pending, covers })

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type GivenOptions, readJob } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
 import { Registry } from '../../../src/job/registry.ts'
+import { sql } from '../../../src/job/sql.ts'
 
 const pending = sql`select id from things`
 const input = z.object({ to: z.string() })

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { type Job, readJob } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/sql.ts'
 import { guardedStore } from '../../../src/store/resilient-store.ts'
 import type { Source } from '../../../src/store/source.ts'
 import type { Store } from '../../../src/store/store.ts'

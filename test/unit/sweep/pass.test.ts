@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { horizonMs } from '../../../src/job/horizon.ts'
 import { readJob } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/sql.ts'
 import type { Hint } from '../../../src/queue/hint.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, Source } from '../../../src/store/source.ts'

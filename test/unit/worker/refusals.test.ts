@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Verdict } from '../../../src/job/event-map.ts'
 import { readJob } from '../../../src/job/job.ts'
-import { sql } from '../../../src/job/pending.ts'
+import { sql } from '../../../src/job/sql.ts'
 import { react } from '../../../src/worker/refusals.ts'
 
 const job = (uniqueUntil: 'start' | 'success') => readJob('a', { pending: sql`select id from t`, uniqueUntil }).job
