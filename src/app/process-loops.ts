@@ -2,6 +2,7 @@
 import type { LoopSpec } from '../base/loop.ts'
 import { Signal } from '../base/signal.ts'
 import { type LoopReport, Watchdog } from '../base/watchdog.ts'
+import type { LoopName } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import { auditLoop } from '../schedule/audit.ts'
 import { declareSchedules } from '../schedule/declare.ts'
@@ -49,11 +50,13 @@ export function processLoops(ports: ProcessPorts): ProcessLoops {
   const audits = auditLoop(auditPorts(ports))
   const probe = opened.fallback.probing()
   const failed = (loop: string, error: unknown) => {
-    events.emit('loop.failed', { loop, error })
+    events.emit('loop.failed', { loop: loop as LoopName, error })
     if (loop === beat.name && isRefusal(errors.classify(error))) refused(error)
   }
   const all: readonly LoopSpec[] = [beat, pop, timeouts, free, sweep, local, canary, audits, probe]
-  const watchdog = new Watchdog(all, { clock, random, failed }, (loop) => events.emit('loop.stalled', { loop }))
+  const watchdog = new Watchdog(all, { clock, random, failed }, (loop) =>
+    events.emit('loop.stalled', { loop: loop as LoopName }),
+  )
   signals.popNow.listen(() => watchdog.wake(pop))
   signals.sweepNow.listen(() => {
     audits.anew()

@@ -155,8 +155,8 @@ function withFallback(real: Queue, { clock, events, queueFailed, store, names }:
       events.emit('queue.down', { queue: real.name, error })
       queueFailed.fire()
     },
-    up: async (downMs, thrownAway) => {
-      events.emit('queue.up', { queue: real.name, downMs, thrownAway })
+    up: async (downMs, discarded) => {
+      events.emit('queue.up', { queue: real.name, downMs, discarded })
       // What this process hinted meanwhile was in its memory only.
       await store.sweeps.makeDue(names(), { anew: true })
     },

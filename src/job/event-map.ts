@@ -13,20 +13,20 @@ export interface EventMap {
     tookMs: number
   }
   /** A result came too late: the claim belonged to somebody else, and nothing was recorded. */
-  'job.leaseLost': { job: string; key: string }
+  'job.lease_lost': { job: string; key: string }
   /** Something was thrown after `ctx.tx` had committed; the run stays a success. */
-  'job.threwAfterTx': { job: string; key: string; error: unknown }
+  'job.threw_after_tx': { job: string; key: string; error: unknown }
   /** A handler did not end 30 s after its timeout; its claim was given up, its slot is stuck. */
   'job.stuck': { job: string; key: string }
   /** It ran, and its row is still pending. Without a `version` column this may be new work: `counted` is false. */
-  'job.noProgress': { job: string; key: string; counted: boolean }
+  'job.no_progress': { job: string; key: string; counted: boolean }
   /**
    * What this worker declares was gone from the store, or older, after a restore for one: it is declared again. Names of jobs whose
    * sweep was missing, or of all its schedules where one of them was.
    */
   'declarations.missing': { sweeps: readonly string[]; schedules: readonly string[] }
   /** A popped hint started nothing. */
-  'hint.refused': { job: string; key: string; why: Verdict }
+  'hint.refused': { job: string; key: string; why: RefusalReason }
   /**
    * Hints that the queue did not take; the rows are still there, the sweep will find them. `refused`: the queue can never hold this
    * one, which `job` and `key` name.
@@ -63,7 +63,7 @@ export interface EventMap {
   /** The queue does not answer: memory stands in, and this process sweeps for itself. */
   'queue.down': { queue: string; error: unknown }
   /** It answers again; hints in this process's memory were thrown away, the sweep brings them. */
-  'queue.up': { queue: string; downMs: number; thrownAway: number }
+  'queue.up': { queue: string; downMs: number; discarded: number }
   /** A pause ran out: its job is swept anew. */
   'pause.over': { job: string }
   /** The heartbeat URL of a job's sweep could not be called. */
@@ -94,9 +94,9 @@ export interface EventMap {
   'worker.failed': { error: unknown; awaited: boolean }
   /** Jobs of this app that this worker does not run: `handler`: it has none of them; `late`: they were declared after `app.work()`. */
   'job.unhandled': { jobs: readonly string[]; why: 'handler' | 'late' }
-  /** A background loop failed one round and goes on. */
-  'loop.failed': { loop: string; error: unknown }
-  'loop.stalled': { loop: string }
+  /** A round of a background loop failed, or a step of it for one job or schedule; the loop goes on. */
+  'loop.failed': { loop: LoopName; error: unknown; job?: string; schedule?: string }
+  'loop.stalled': { loop: LoopName }
 }
 
 /** What the diagnostics channel `regrow` carries; the name tells the detail. */
@@ -104,5 +104,32 @@ export type EventMessage = {
   [Name in keyof EventMap]: { readonly name: Name; readonly detail: EventMap[Name] }
 }[keyof EventMap]
 
-/** Why a hint started nothing. */
-export type Verdict = 'live' | 'later' | 'quarantined' | 'suspect' | 'paused' | 'not pending' | 'gone'
+/**
+ * Why a hint started nothing. `running`: another run has its key. `not_due`: it may start later, for its back-off or its `run_at`.
+ * `lease_lost`: this worker was declared dead, and claims nothing until it has registered again.
+ */
+export type RefusalReason = 'running' | 'not_due' | 'quarantined' | 'suspect' | 'paused' | 'not_pending' | 'lease_lost'
+
+/** Background loops of a worker, and steps whose failures are reported like theirs. */
+export type LoopName = keyof typeof loopTexts
+
+/** What each of them does, as the object or subject of a sentence. */
+export const loopTexts = {
+  open: 'opening the store',
+  pop: 'taking work from the queue',
+  claim: 'claiming keys',
+  timeouts: 'the watch over timeouts',
+  settle: 'recording results',
+  progress: 'asking whether rows are still pending',
+  beat: 'the heartbeat of this worker',
+  sweep: 'sweeping',
+  backlog: 'counting the rows that wait',
+  ledger_audit: 'the audit of the ledger',
+  local_sweep: 'looking for work in the store',
+  canary: 'asking whether the queue was lost',
+  queue_probe: 'asking whether the queue is back',
+  free_dead: 'looking for dead workers',
+  schedules: 'the audit of the schedules',
+  stop: 'giving back what this worker held',
+  watchdog: 'the watch over the loops',
+} as const

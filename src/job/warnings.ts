@@ -3,7 +3,7 @@
 import { readable } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import type { LogRecord } from '../base/log.ts'
-import type { EventMap } from './event-map.ts'
+import { type EventMap, type LoopName, loopTexts } from './event-map.ts'
 
 /** A line for people, before it is decided whether it is said now. */
 export interface Warning extends Pick<LogRecord, 'level' | 'message' | 'fields'> {
@@ -60,13 +60,13 @@ const texts: Texts = {
       ? line('error', `${job} ${key} is in quarantine`, { job, key, error })
       : line('warn', `${job} ${key} failed, and is tried again`, { job, key, error })
   },
-  'job.leaseLost': ({ job, key }) =>
+  'job.lease_lost': ({ job, key }) =>
     line('warn', `${job} ${key} lost its claim; its result was discarded`, { job, key }),
-  'job.threwAfterTx': ({ job, key, error }) =>
+  'job.threw_after_tx': ({ job, key, error }) =>
     line('warn', `${job} ${key} threw after its transaction had committed; it stays a success`, { job, key, error }),
   'job.stuck': ({ job, key }) =>
     line('error', `${job} ${key} did not end after its timeout; its slot is stuck`, { job, key }),
-  'job.noProgress': ({ job, key, counted }) =>
+  'job.no_progress': ({ job, key, counted }) =>
     counted ? line('warn', `${job} ${key} ran, but its row is still pending`, { job, key }) : null,
   'job.crashed': ({ job, key, crashes, quarantined }) =>
     quarantined
@@ -131,36 +131,25 @@ const texts: Texts = {
   'worker.gone': () => line('warn', 'another worker declared this one dead; it goes on under a new identity'),
   'worker.recycle': ({ stuck, concurrency }) =>
     line('error', `${stuck} of ${concurrency} slots are stuck: restart this process`),
-  'loop.failed': ({ loop, error }, isOutage) => {
+  'loop.failed': ({ loop, error, job, schedule }, isOutage) => {
     if (loop === 'open') return line('error', 'the store cannot be reached, this worker waits for it', { error })
     if (loop === 'stop')
       return line('warn', 'the worker could not give back what it held; its keys are freed after the lease', { error })
     if (isOutage(error) && !ofQueue.has(loop)) return outage(error)
-    return line('warn', `${whatOf(loop)} failed and is tried again`, { loop, error })
+    if (schedule !== undefined)
+      return line('warn', `the schedule ${schedule} failed and is tried again`, { loop, schedule, error })
+    const of = job === undefined ? '' : ` of ${job}`
+    return line('warn', `${loopTexts[loop]}${of} failed and is tried again`, {
+      loop,
+      ...(job !== undefined && { job }),
+      error,
+    })
   },
-  'loop.stalled': ({ loop }) => line('warn', `${whatOf(loop)} took too long and was restarted`, { loop }),
+  'loop.stalled': ({ loop }) => line('warn', `${loopTexts[loop]} took too long and was restarted`, { loop }),
 }
-
-/** What the loops do, in the words of somebody who does not know their names. */
-const loopNames: Readonly<Record<string, string>> = {
-  pop: 'taking work from the queue',
-  timeouts: 'the watch over timeouts',
-  beat: 'the heartbeat of this worker',
-  queue: 'asking whether the queue is back',
-  'own sweep': 'looking for work in the store',
-  free: 'looking for dead workers',
-  sweep: 'sweeping',
-  canary: 'asking whether the queue was lost',
-  schedules: 'the audit of the schedules',
-  progress: 'asking whether rows are still pending',
-  settle: 'recording results',
-}
-
-/** `worker <job>`: what happens between the pop of a job's keys and their handler. */
-const whatOf = (loop: string) => loopNames[loop] ?? loop.replace(/^worker /, 'claiming keys of ')
 
 /** Loops that also ask the queue: what is away may be that one. */
-const ofQueue: ReadonlySet<string> = new Set(['pop', 'queue', 'canary'])
+const ofQueue: ReadonlySet<LoopName> = new Set(['pop', 'queue_probe', 'canary'])
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 const hints = (count: number) => counted(count, 'hint')

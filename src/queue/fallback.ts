@@ -22,7 +22,7 @@ export interface FallbackEvents {
   /** The real queue failed; from now on memory stands in. Called again when it is down for another reason. */
   readonly down: (error: unknown) => void
   /** It answers again; so many hints of this process's memory were thrown away. */
-  readonly up: (downMs: number, thrownAway: number) => Promise<void>
+  readonly up: (downMs: number, discarded: number) => Promise<void>
 }
 
 /** A queue that may be standing in for the real one. */
@@ -121,7 +121,7 @@ export class Fallback {
   /** Asks the real queue whether it is back, while it is down. */
   probing(): LoopSpec {
     return {
-      name: 'queue',
+      name: 'queue_probe',
       tick: async () => {
         const since = this.#downAt
         if (since === undefined) return quietMs

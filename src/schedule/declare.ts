@@ -27,7 +27,8 @@ export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): 
   if (specs.length === 0) return new Map()
   const names = await ports.schedules.declare(specs)
   for (const { name } of specs)
-    if (!names.includes(name)) ports.events.emit('loop.failed', { loop: `schedule "${name}"`, error: taken(name) })
+    if (!names.includes(name))
+      ports.events.emit('loop.failed', { loop: 'schedules', schedule: name, error: taken(name) })
   const kept = await keepSchedules(ports, names)
   return new Map(names.map((name) => [name, kept.get(name) ?? 0]))
 }

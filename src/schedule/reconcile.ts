@@ -62,7 +62,7 @@ export function decideEach<T>(
     try {
       return [decide(row)]
     } catch (error) {
-      events.emit('loop.failed', { loop: `schedule "${row.name}"`, error })
+      events.emit('loop.failed', { loop: 'schedules', schedule: row.name, error })
       return []
     }
   })

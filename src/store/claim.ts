@@ -76,4 +76,4 @@ const nothingChecked: Checked = { paused: false, pending: new Map() }
 
 /** A refused key is checked if another version of its row would make it new work. */
 const isChecked = ({ verdict, version }: TakeAnswer): boolean =>
-  verdict === 'taken' || (version !== null && ['later', 'quarantined', 'suspect'].includes(verdict))
+  verdict === 'taken' || (version !== null && ['not_due', 'quarantined', 'suspect'].includes(verdict))

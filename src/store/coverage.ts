@@ -70,7 +70,7 @@ export type TrialRow = Readonly<Record<string, unknown>>
 
 export interface Coverage {
   /** The table and column by name; what is missing in a word. */
-  column(table: string, column: string): Promise<StateColumn | 'no table' | 'no column'>
+  column(table: string, column: string): Promise<StateColumn | 'no_table' | 'no_column'>
   values(column: StateColumn): Promise<StateValues>
   /** `key`: the table's columns that the job's key is, where somebody said so. */
   reader(column: StateColumn, job: Job, key: readonly string[] | null): Promise<StateReader>

@@ -81,7 +81,7 @@ export interface IndexAdvice {
 
 /** Which statement of a job reads far more of a table than it returns. */
 export interface TooMuch {
-  readonly part: 'page' | 'next page' | 'last page' | 'check'
+  readonly part: 'page' | 'next_page' | 'last_page' | 'check'
   /** Rows and blocks of 8 KiB that it reads of the table; blocks null: not measured. */
   readonly read: { readonly rows: number; readonly blocks: number | null }
   readonly cost: StatementCost
@@ -130,7 +130,7 @@ export interface UnmetCondition {
 /** Why the pending query does not return a key. */
 export type Unmet =
   /** The table has no row of this key. */
-  | { readonly kind: 'no row'; readonly table: string }
+  | { readonly kind: 'no_row'; readonly table: string }
   /**
    * These conditions fail; none: it meets them all by now, the row has changed meanwhile. Without a table: they do not look at the row, and
    * nothing else is known.

@@ -10,11 +10,11 @@ export interface Claim {
   readonly take: number
 }
 
-/** What a take answers for one key. `gone`: the holder is not registered (any more). `suspect`: it may only run alone. */
+/** What a take answers for one key. `lease_lost`: the holder is not registered (any more). `suspect`: it may only run alone. */
 export interface TakeAnswer {
   readonly job: string
   readonly key: string
-  readonly verdict: 'taken' | 'live' | 'later' | 'quarantined' | 'suspect' | 'gone'
+  readonly verdict: 'taken' | 'running' | 'not_due' | 'quarantined' | 'suspect' | 'lease_lost'
   /** How long until a key that was refused may start; 0 for one that was taken. */
   readonly waitMs: number
   readonly failures: number

@@ -36,7 +36,7 @@ export interface QuarantinedDetail extends QuarantinedKey {
 }
 
 /** What became of one key that somebody wanted to drop. `row`: it has no intent, its work is a row of the user's. */
-export type DropVerdict = 'dropped' | 'row' | 'not quarantined' | 'kept'
+export type DropVerdict = 'dropped' | 'row' | 'not_quarantined' | 'kept'
 
 /** Quarantined keys of one job with the same error, but for numbers, ids and addresses in it. */
 export interface ErrorGroup {

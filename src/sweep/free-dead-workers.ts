@@ -18,7 +18,7 @@ export function freeLoop(ports: {
 }): LoopSpec {
   const { workers, sweeps, push, events, leaseMs } = ports
   return {
-    name: 'free',
+    name: 'free_dead',
     async tick() {
       const { workers: dead, keys, pardoned } = await workers.free(leaseMs)
       const runnable = [...keys.filter(({ quarantined }) => !quarantined), ...pardoned]

@@ -43,7 +43,7 @@ export function ownLoop(ports: OwnPorts): LoopSpec {
   const { clock, queue, jobs, concurrency, pauses, events } = ports
   const places = new Map(jobs.map((job): [Job, Place] => [job, { cursor: undefined, added: 0, restUntil: 0 }]))
   return {
-    name: 'own sweep',
+    name: 'local_sweep',
     async tick() {
       if (queue.shared) return waitMs.shared
       if (!ports.mayBegin()) return waitMs.more

@@ -198,7 +198,7 @@ async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResul
     if (source.dated) return { estimate, oldestMs: result.oldestMs }
     return { estimate, ...(await waited({ ...ports, source }, job.name, result.rows, turn.sample, turn.atMs)) }
   } catch (error) {
-    events.emit('loop.failed', { loop: `backlog of "${job.name}"`, error })
+    events.emit('loop.failed', { loop: 'backlog', job: job.name, error })
     return { sample: turn.sample }
   }
 }
@@ -210,7 +210,7 @@ async function auditLedger(ports: TurnPorts, job: Job, signal: AbortSignal): Pro
     const report = await audit({ ...ports, source: source(job) }, job, signal)
     if (report.forgotten + report.kept > 0) events.emit('ledger.audited', { job: job.name, ...report })
   } catch (error) {
-    events.emit('loop.failed', { loop: `audit of "${job.name}"`, error })
+    events.emit('loop.failed', { loop: 'ledger_audit', job: job.name, error })
   }
 }
 

@@ -22,7 +22,7 @@ export async function begun(batch: CheckedBatch, begin: BeginSlots, random: Rand
   const stopped = batch.ready.flatMap((entry): CheckedBatch['stopped'] => {
     const verdict = verdicts.get(entry.key)
     if (verdict === 'begins') return []
-    return verdict === 'later' ? [{ entry, why: 'later', waitMs }] : [{ entry, why: 'not pending', waitMs: 0 }]
+    return verdict === 'later' ? [{ entry, why: 'not_due', waitMs }] : [{ entry, why: 'not_pending', waitMs: 0 }]
   })
   return {
     ...batch,

@@ -117,7 +117,7 @@ export async function aftermath(
 function tell(events: Events<EventMap>, { ended, settlement, held }: Settled, heard: boolean): void {
   const { job, key } = ended.entry
   const error = 'error' in settlement ? settlement.error : null
-  if (!held) events.emit('job.leaseLost', { job: job.name, key })
+  if (!held) events.emit('job.lease_lost', { job: job.name, key })
   // A failure is always worth its event: the log overhears it.
   else if (heard || error !== null)
     events.emit('job.settled', {
@@ -143,6 +143,6 @@ async function askProgress(ports: AftermathPorts & OpenClaims, job: Job, entries
   ]
   if (hints.length > 0) await push(hints)
   if (unclear.length > 0) await sweeps.noProgress(job.name, unclear.length)
-  for (const { key } of stalled) events.emit('job.noProgress', { job: job.name, key, counted: true })
-  for (const key of unclear) events.emit('job.noProgress', { job: job.name, key, counted: false })
+  for (const { key } of stalled) events.emit('job.no_progress', { job: job.name, key, counted: true })
+  for (const key of unclear) events.emit('job.no_progress', { job: job.name, key, counted: false })
 }

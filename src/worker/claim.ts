@@ -101,8 +101,8 @@ export function sortChecked(
     if (error !== undefined) batch.broken.push({ entry: readyOf(entry, null, null), error })
     // S8: no check begun after the pause committed starts a key.
     else if (paused) batch.stopped.push({ entry, why: 'paused', waitMs: 0 })
-    else if (!row) batch.stopped.push({ entry, why: 'not pending', waitMs: 0 })
-    else if (row.waitMs > 0) batch.stopped.push({ entry, why: 'later', waitMs: row.waitMs })
+    else if (!row) batch.stopped.push({ entry, why: 'not_pending', waitMs: 0 })
+    else if (row.waitMs > 0) batch.stopped.push({ entry, why: 'not_due', waitMs: row.waitMs })
     else batch.ready.push(readyOf(entry, row.version, row.input, row.unique))
   }
   for (const each of refused) {
@@ -116,7 +116,7 @@ export function sortChecked(
 }
 
 const isForVersion = ({ why, ledgerVersion }: Refused): boolean =>
-  ledgerVersion !== null && (why === 'later' || why === 'quarantined' || why === 'suspect')
+  ledgerVersion !== null && (why === 'not_due' || why === 'quarantined' || why === 'suspect')
 
 /** Written out: spreading objects of several shapes costs more than the check itself. */
 const readyOf = (entry: Taken, version: string | null, input: string | null, unique = false): Ready => ({

@@ -73,7 +73,7 @@ export class Pipeline {
       reserve: ({ job }, hint) => takeSuspect(this.#back, job, hint),
       run: (handler, hint, entry) => this.#runAlone(handler, hint, entry),
       giveBack: (entry) => giveBack(this.#back, [entry]),
-      failed: ({ job }, error) => events.emit('loop.failed', { loop: `worker ${job.name}`, error }),
+      failed: ({ job }, error) => events.emit('loop.failed', { loop: 'claim', job: job.name, error }),
     })
     const { ledger, sweeps, classify } = store
     this.progress = progressOf({ ...ports, ledger, sweeps, classify, claims, over })
@@ -122,7 +122,7 @@ export class Pipeline {
       hints = leftOver.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
       await giveBack(this.#back, leftOver, late.length > 0 ? 1_000 : 0)
     } catch (error) {
-      events.emit('loop.failed', { loop: `worker ${name}`, error })
+      events.emit('loop.failed', { loop: 'claim', job: name, error })
       await push(hints.map((hint) => ({ ...hint, delayMs: 1_000 })))
     } finally {
       open.done(name)

@@ -97,7 +97,7 @@ async function stalls(
     const ours = new Set(taken.map(({ take }) => take))
     keepOpen((take) => ours.has(take))
     // Declared dead meanwhile: the next beat registers it anew, and then it can be recorded.
-    if (answers.some(({ verdict }) => verdict === 'gone')) throw new Error('This worker is not registered')
+    if (answers.some(({ verdict }) => verdict === 'lease_lost')) throw new Error('This worker is not registered')
     const still = await stillPending(
       source,
       taken.filter(({ key }) => isBlank(byKey.get(key) as TakeAnswer)),

@@ -17,20 +17,20 @@ export function react(job: Job, refused: readonly Refused[]): Reaction {
   const lookAgain: PoppedHint[] = []
   for (const { hint, why, waitMs } of refused)
     switch (why) {
-      case 'live':
+      case 'running':
         // Somebody enqueued it while it runs: its row may have changed after the handler read it.
         if (hint.fresh && job.uniqueUntil === 'start') push.push({ ...hint, delayMs: 1_000 })
         break
-      case 'later':
+      case 'not_due':
         // M32: a key in back-off is not dropped for good. What the next sweep hints in time is left to that sweep: a hint for then would
         // keep the sweep from hinting the row if it comes due sooner, at worst for years (L3).
         if (waitMs <= horizonMs(job)) push.push({ ...hint, fresh: false, delayMs: waitMs })
         break
-      case 'not pending':
+      case 'not_pending':
         // Its row may not be committed yet.
         if (hint.fresh) lookAgain.push(hint)
         break
-      case 'gone':
+      case 'lease_lost':
         push.push({ ...hint, delayMs: 1_000 })
         break
       case 'suspect':

@@ -1,5 +1,5 @@
 // What passes from stage to stage: a key gains facts on its way along the upper arrow, and loses none.
-import type { Verdict } from '../job/event-map.ts'
+import type { RefusalReason } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Outcome, Settlement } from '../job/outcome.ts'
 import type { PoppedHint } from '../queue/hint.ts'
@@ -20,7 +20,7 @@ export interface Taken {
 /** A hint that starts nothing now. */
 export interface Refused {
   readonly hint: PoppedHint
-  readonly why: Verdict
+  readonly why: RefusalReason
   readonly waitMs: number
   readonly ledgerVersion: string | null
 }
@@ -39,7 +39,7 @@ export interface CheckedBatch {
   /** Not taken. */
   readonly refused: Refused[]
   /** Taken, but not to be started: released by the caller. */
-  readonly stopped: { entry: Taken; why: 'not pending' | 'paused' | 'later'; waitMs: number }[]
+  readonly stopped: { entry: Taken; why: 'not_pending' | 'paused' | 'not_due'; waitMs: number }[]
   /** Refused for what the old version did, but the source shows another version: new work. */
   readonly renewed: { key: string; version: string }[]
   /** Keys whose very check fails; the error is theirs. */

@@ -76,7 +76,7 @@ test('an audit whose check fails forgets nothing and does not fail the sweep', a
   await world.work(app)
   broken = true
   await age(25)
-  await world.until(() => ear.of('loop.failed', { loop: 'audit of "thing.make"' }).length === 1)
+  await world.until(() => ear.of('loop.failed', { loop: 'ledger_audit', job: 'thing.make' }).length === 1)
   const passed = ear.of('sweep.passed').length
   await world.until(() => ear.of('sweep.passed').length > passed)
   expect(ear.of('sweep.failed')).toEqual([])

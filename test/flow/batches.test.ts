@@ -88,7 +88,7 @@ test('ctx.tx settles the keys that are not marked, in one commit with their effe
   expect(states(ear.of('job.settled'))).toEqual({ 1: 'done', 2: 'retrying', 3: 'done' })
   expect(
     ear
-      .of('job.threwAfterTx')
+      .of('job.threw_after_tx')
       .map(({ key }) => key)
       .sort(),
   ).toEqual(['1', '3'])
@@ -169,7 +169,7 @@ test('a key that waits for another look and is enqueued again is one key of its 
   })
   await world.work(app, { concurrency: 1, handlers: [handler] })
   await job.enqueue(1)
-  await world.until(() => ear.of('hint.refused', { why: 'not pending' }).length === 1)
+  await world.until(() => ear.of('hint.refused', { why: 'not_pending' }).length === 1)
   await add(2)
   await job.enqueue(2)
   await world.until(() => ear.of('job.started', { key: '2' }).length === 1)

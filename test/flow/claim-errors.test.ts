@@ -40,7 +40,7 @@ test('a key whose batch failed between check and start is not held for ever: it 
   // Both in one batch: 'b' is not pending, and giving it back is what fails.
   await job.enqueueMany(['a', 'b'])
   const worker = app.work()
-  await ear.hears('loop.failed', { loop: 'worker thing.make' })
+  await ear.hears('loop.failed', { loop: 'claim', job: 'thing.make' })
   await ear.hears('job.settled', { key: 'a', state: 'done' })
   await worker.stop()
   const { rows } = await db.query(`select key from regrow.ledger`)
@@ -63,7 +63,7 @@ test('a batch that needs more calls than there are slots, and cannot be given ba
   await job.enqueueMany(['x', 'y', 'z'])
   // Each has failed in a batch and runs by itself now; there is one slot.
   const worker = app.work({ handlers: [handler], concurrency: 1 })
-  await ear.hears('loop.failed', { loop: 'worker thing.many' })
+  await ear.hears('loop.failed', { loop: 'claim', job: 'thing.many' })
   await ear.until(() => ear.of('job.settled', { job: 'thing.many', state: 'done' }).length === 3)
   await worker.stop()
   expect((await db.query(`select key from regrow.ledger`)).rows).toEqual([])

@@ -74,7 +74,7 @@ test('--for is over by itself, and the worker brings back what waits', async () 
   await running.says('mailed cem')
   expect(await audit()).toEqual([
     { author: 'eve', action: 'pause', job: 'mail.send', reason: 'a moment' },
-    { author: 'regrow', action: 'pause over', job: 'mail.send', reason: 'a moment' },
+    { author: 'regrow', action: 'pause.over', job: 'mail.send', reason: 'a moment' },
   ])
 })
 

@@ -39,7 +39,7 @@ async function runOnce(run: (id: string, ctx: Context) => Promise<unknown>) {
   await world.work(app)
   await add('a')
   await job.enqueue('a')
-  await world.until(() => ear.of('job.settled').length > 0 || ear.of('job.leaseLost').length > 0)
+  await world.until(() => ear.of('job.settled').length > 0 || ear.of('job.lease_lost').length > 0)
   return { app, job, ear }
 }
 
@@ -137,7 +137,7 @@ describe('ctx.tx', () => {
       second = await effect(ctx, id, 'second').catch((error: unknown) => error)
     })
     expect(second).toMatchObject({ code: 'tx_twice' })
-    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: second }])
+    expect(ear.of('job.threw_after_tx')).toEqual([{ job: 'thing.make', key: 'a', error: second }])
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
     expect(await effects()).toEqual(['first'])
   })
@@ -149,7 +149,7 @@ describe('ctx.tx', () => {
       throw late
     })
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done', error: null }])
-    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: late }])
+    expect(ear.of('job.threw_after_tx')).toEqual([{ job: 'thing.make', key: 'a', error: late }])
     await world.pass(10_000)
     expect(ear.of('job.started')).toHaveLength(1)
   })
@@ -176,7 +176,7 @@ describe('ctx.tx', () => {
       throw new Error('after two commits')
     })
     expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying' }])
-    expect(ear.of('job.threwAfterTx')).toEqual([])
+    expect(ear.of('job.threw_after_tx')).toEqual([])
     expect(await effects()).toEqual(['one', 'two'])
   })
 
@@ -192,7 +192,7 @@ describe('ctx.tx', () => {
       })
       expect(lost).toMatchObject({ code: 'lease_lost' })
       expect(await effects()).toEqual([])
-      expect(ear.of('job.leaseLost')).toEqual([{ job: 'thing.make', key: 'a' }])
+      expect(ear.of('job.lease_lost')).toEqual([{ job: 'thing.make', key: 'a' }])
       expect(await world.query(`select failures, crashes from regrow.ledger`)).toEqual([{ failures: 0, crashes: 1 }])
     },
   )
@@ -232,7 +232,7 @@ describe.each(kinds)('ctx.tx of %s without its `await`', (_, write) => {
       void write(ctx, id, 'not awaited')
     })
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
-    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(ear.of('job.lease_lost')).toEqual([])
     expect(await effects()).toEqual(['not awaited'])
     expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   })
@@ -253,7 +253,7 @@ describe.each(kinds)('ctx.tx of %s without its `await`', (_, write) => {
       throw late
     })
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
-    expect(ear.of('job.threwAfterTx')).toEqual([{ job: 'thing.make', key: 'a', error: late }])
+    expect(ear.of('job.threw_after_tx')).toEqual([{ job: 'thing.make', key: 'a', error: late }])
     expect(await effects()).toEqual(['of one that threw'])
   })
 
@@ -273,7 +273,7 @@ describe.each(kinds)('ctx.tx of %s without its `await`', (_, write) => {
       }),
     )
     expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('under way') }])
-    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(ear.of('job.lease_lost')).toEqual([])
     expect(await effects()).toEqual([])
     expect(await world.query(`select failures from regrow.ledger`)).toEqual([{ failures: 1 }])
   })
@@ -308,7 +308,7 @@ describe('ctx.tx with { settle: false } and without its `await`', () => {
       void effect(ctx, id, 'one', { settle: false })
       void effect(ctx, id, 'two', { settle: false })
     })
-    expect(ear.of('job.leaseLost')).toEqual([])
+    expect(ear.of('job.lease_lost')).toEqual([])
     expect(await effects()).toEqual(['one', 'two'])
   })
 
@@ -389,6 +389,6 @@ test('the signal of a run whose worker was declared dead aborts, and its result 
   await world.until(() => ear.of('worker.gone').length === 1, 10_000)
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
   expect(reason).toMatchObject({ code: 'lease_lost' })
-  expect(ear.of('job.leaseLost')).toEqual([{ job: 'thing.make', key: 'a' }])
+  expect(ear.of('job.lease_lost')).toEqual([{ job: 'thing.make', key: 'a' }])
   expect(ear.of('job.started').map(({ attempt }) => attempt)).toEqual([1, 2])
 })

@@ -432,7 +432,7 @@ describe('a transaction of the user’s own', () => {
     await client.query(`insert into things (id) values ('a')`)
     await rows.enqueue('a', { tx: client })
     await mails.enqueue('ada', { tx: client })
-    await ear.until(() => ear.of('hint.refused', { why: 'not pending' }).length >= 2)
+    await ear.until(() => ear.of('hint.refused', { why: 'not_pending' }).length >= 2)
     expect(ran).toEqual([])
     await client.query('commit')
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)

@@ -159,7 +159,7 @@ test('when one key of a batch is lost, ctx.tx rolls back and the rest runs again
     [1, 2, 3, 4],
     [1, 3, 4],
   ])
-  expect(ear.of('job.leaseLost').map(({ key }) => key)).toEqual(['2'])
+  expect(ear.of('job.lease_lost').map(({ key }) => key)).toEqual(['2'])
   expect(ear.of('job.settled').filter(({ error }) => error !== null)).toEqual([])
   expect(await memory()).toEqual([{ key: '2', state: 'running', failures: 0 }])
   expect(await world.query(`select id from things where state = 'pending'`)).toEqual([{ id: 2 }])

@@ -119,7 +119,7 @@ test.each(['again', 'quarantine'] as const)(
         await ctx.tx((tx) => tx.query(`update things set state = 'done' where id = $1`, [id]))
       },
     })
-    const lost = heard('job.leaseLost')
+    const lost = heard('job.lease_lost')
     const worker = app.work()
     await lost
     await worker.stop()

@@ -151,7 +151,7 @@ describe('a job at its limit', () => {
     await world.work(app)
     // Its row is not there: to be looked at again 200 ms from now, and by then the job is at its limit.
     await few.enqueue('lost')
-    await world.until(() => ear.of('hint.refused', { key: 'lost', why: 'not pending' }).length === 1)
+    await world.until(() => ear.of('hint.refused', { key: 'lost', why: 'not_pending' }).length === 1)
     await add('few', 1)
     await few.enqueue('k0')
     await world.until(() => ear.of('job.started', { job: 'few' }).length === 1)
@@ -164,7 +164,7 @@ describe('a job at its limit', () => {
     await rest.enqueue('k0')
     await world.until(() => ear.of('job.settled', { job: 'rest', state: 'done' }).length === 1)
     expect(world.clock.now() - at).toBeLessThan(50)
-    await world.until(() => ear.of('hint.refused', { key: 'lost', why: 'not pending' }).length === 2)
+    await world.until(() => ear.of('hint.refused', { key: 'lost', why: 'not_pending' }).length === 2)
     expect(ear.times('hint.refused', { key: 'lost' })[1]).toBe(ear.times('job.settled', { job: 'few' })[0])
   })
 })

@@ -366,7 +366,7 @@ test('twenty handlers in ctx.tx on a pool of three keep no beat from it, though 
   await admin.query(`insert into things (id) select n::text from generate_series(1, 20) n`)
   await job.enqueueMany(Array.from({ length: 20 }, (_, n) => String(n + 1)))
   await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 20)
-  expect([...ear.of('worker.gone'), ...ear.of('job.leaseLost')]).toEqual([])
+  expect([...ear.of('worker.gone'), ...ear.of('job.lease_lost')]).toEqual([])
   expect((await admin.query(`select count(*)::int as n, count(distinct id)::int as ids from effects`)).rows).toEqual([
     { n: 20, ids: 20 },
   ])

@@ -40,9 +40,9 @@ test('a server that stops under a worker is one line for all that needs it, and 
   const worker = app.work()
   await worker.ready
   await server.stop('fast')
-  await ear.hears('loop.failed', { loop: 'free' })
+  await ear.hears('loop.failed', { loop: 'free_dead' })
   await ear.hears('loop.failed', { loop: 'beat' })
-  await ear.hears('loop.failed', { loop: 'own sweep' })
+  await ear.hears('loop.failed', { loop: 'local_sweep' })
   await server.start()
   await query(`insert into things (id) values ('a')`)
   await ear.hears('job.settled', { key: 'a' })

@@ -404,7 +404,7 @@ describe('everything comes back', () => {
     expect([...over(one.ear), ...over(two.ear)]).toEqual([{ job: 'thing.make' }])
     expect(await audit()).toMatchObject([
       { action: 'pause', job: 'thing.make' },
-      { author: 'regrow', action: 'pause over', job: 'thing.make' },
+      { author: 'regrow', action: 'pause.over', job: 'thing.make' },
     ])
   })
 })

@@ -27,7 +27,7 @@ describe('with a version column', () => {
     app.job('thing.make', { pending: versioned, retry: { attempts: 3, delay: '1s' }, sweep: { every: '1h' }, run() {} })
     await world.work(app)
     await world.pass(60_000)
-    expect(ear.of('job.noProgress')).toEqual(Array(3).fill({ job: 'thing.make', key: 'a', counted: true }))
+    expect(ear.of('job.no_progress')).toEqual(Array(3).fill({ job: 'thing.make', key: 'a', counted: true }))
     expect(ear.of('job.settled').map(({ state }) => state)).toEqual(['done', 'done', 'done'])
     const starts = ear.times('job.started')
     // The first start is before the zero of times: the second wait is twice the first, less a quarter.
@@ -60,7 +60,7 @@ describe('with a version column', () => {
     await world.until(() => versions.length === 3, 1_000)
     expect(versions).toEqual([1, 2, 3])
     await world.pass(1_000)
-    expect(ear.of('job.noProgress')).toEqual([])
+    expect(ear.of('job.no_progress')).toEqual([])
     expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   })
 
@@ -70,7 +70,7 @@ describe('with a version column', () => {
     app.job('thing.make', { pending: versioned, sweep: { every: '1h' }, run() {} })
     await world.work(app)
     await world.pass(10_000)
-    expect(ear.of('job.noProgress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
+    expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
   })
 
   test('a row that came to wait for its time is no lack of progress', async () => {
@@ -83,7 +83,7 @@ describe('with a version column', () => {
     await world.work(app)
     await world.pass(10_000)
     expect(ear.of('job.settled', { state: 'done' })).toHaveLength(1)
-    expect(ear.of('job.noProgress')).toEqual([])
+    expect(ear.of('job.no_progress')).toEqual([])
   })
 })
 
@@ -97,7 +97,7 @@ test('without a version nothing is counted and nothing is pushed: the next sweep
   })
   await world.work(app)
   await world.pass(15_000)
-  expect(ear.of('job.noProgress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
+  expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
   expect(await queue.count(['thing.make'])).toEqual(new Map([['thing.make', { due: 0, delayed: 0 }]]))
   expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   await world.pass(60_000)
@@ -113,5 +113,5 @@ test('an input job ends with its intent; nobody asks for its progress', async ()
   await job.enqueue('ada')
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
   await world.pass(5_000)
-  expect(ear.of('job.noProgress')).toEqual([])
+  expect(ear.of('job.no_progress')).toEqual([])
 })

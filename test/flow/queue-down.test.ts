@@ -113,7 +113,7 @@ describe.each([
     const all = await effects()
     expect(all.reduce((sum, { n }) => sum + n, 0)).toBe(234)
     expect(all.reduce((sum, { keys }) => sum + keys, 0)).toBe(234)
-    expect([...a.ear.of('job.leaseLost'), ...b.ear.of('worker.gone')]).toEqual([])
+    expect([...a.ear.of('job.lease_lost'), ...b.ear.of('worker.gone')]).toEqual([])
     // M38: an outage is no loss; its mark is where it was.
     expect(told('queue.lost', a.ear, b.ear)).toEqual([])
     expect(
@@ -136,7 +136,7 @@ test('a queue that comes back empty is one that was lost: both are told, and wha
   line.cut = null
   await world.until(() => ear.of('queue.up').length === 1 && ear.of('queue.lost').length === 1, 5_000)
   // What its memory held is of no use any more, and would be stale in the next outage.
-  expect(ear.of('queue.up')[0]?.thrownAway).toBeGreaterThanOrEqual(20)
+  expect(ear.of('queue.up')[0]?.discarded).toBeGreaterThanOrEqual(20)
   await world.until(async () => ((await real.count(['thing.make'])).get('thing.make')?.due ?? 0) > 250, 5_000)
 })
 

@@ -60,8 +60,8 @@ test('a schedule that this code cannot read is told, and those due at the same i
   await world.query(`update regrow.schedules set cron = '* * * * * * future' where name = 'mail.b'`)
   await world.pass(12_000)
   expect(sent.sort()).toEqual(['a', 'a', 'c', 'c'])
-  expect(ear.of('loop.failed', { loop: 'schedule "mail.b"' })).not.toEqual([])
-  expect(ear.of('loop.failed').every(({ loop }) => loop === 'schedule "mail.b"')).toBe(true)
+  expect(ear.of('loop.failed', { schedule: 'mail.b' })).not.toEqual([])
+  expect(ear.of('loop.failed').every(({ schedule }) => schedule === 'mail.b')).toBe(true)
   // Who can read it goes on with it.
   await world.query(`update regrow.schedules set cron = '*/5 * * * * *' where name = 'mail.b'`)
   await world.until(() => sent.includes('b'))
@@ -79,8 +79,8 @@ test('a name that code has is refused; a job whose name was given away is told',
   const other = world.app({}, queue)
   other.app.job('clash', { schedule: { every: '10s' }, run() {} })
   await world.work(other.app)
-  await world.until(() => other.ear.of('loop.failed', { loop: 'schedule "clash"' }).length > 0)
-  expect(other.ear.of('loop.failed', { loop: 'schedule "clash"' })[0]?.error).toMatchObject({ code: 'schedule_taken' })
+  await world.until(() => other.ear.of('loop.failed', { schedule: 'clash' }).length > 0)
+  expect(other.ear.of('loop.failed', { schedule: 'clash' })[0]?.error).toMatchObject({ code: 'schedule_taken' })
 })
 
 test('a hand-over that is tried again is no finding while a worker lives', async () => {

@@ -34,7 +34,7 @@ async function drained(declare: (app: App, ran: unknown[]) => unknown, count: nu
   await world.work(app)
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === count, 30_000)
   await world.pass(3_000)
-  expect(ear.of('job.noProgress')).toEqual([])
+  expect(ear.of('job.no_progress')).toEqual([])
   expect(ear.of('sweep.failed')).toEqual([])
   expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   return ran

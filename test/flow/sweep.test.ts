@@ -132,7 +132,7 @@ test('a key that is enqueued before its run_at starts on time', async () => {
   await world.query(`insert into things (id, run_at) values ('a', regrow.clock() + interval '7 seconds')`)
   await job.enqueue('a')
   await world.until(() => ear.of('job.settled').length === 1)
-  expect(ear.of('hint.refused')).toEqual([{ job: 'thing.make', key: 'a', why: 'later' }])
+  expect(ear.of('hint.refused')).toEqual([{ job: 'thing.make', key: 'a', why: 'not_due' }])
   expect(ear.times('job.started')).toEqual([7_000])
 })
 

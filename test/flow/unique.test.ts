@@ -217,9 +217,9 @@ describe('on Postgres', () => {
       expect(await job.enqueue('two', { unique: 'ada', tx: client })).toMatchObject({ merged: 1, keys })
       const worker = app.work()
       await worker.ready
-      await ear.hears('hint.refused', { key: keys[0] as string, why: 'later' })
+      await ear.hears('hint.refused', { key: keys[0] as string, why: 'not_due' })
       // Due, and refused since the other transaction is open.
-      await ear.until(() => ear.of('hint.refused', { key: keys[0] as string, why: 'later' }).length >= 3)
+      await ear.until(() => ear.of('hint.refused', { key: keys[0] as string, why: 'not_due' }).length >= 3)
       expect(ear.of('job.started')).toEqual([])
       await client.query('commit')
       await ear.hears('job.settled', { state: 'done' })

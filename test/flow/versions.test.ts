@@ -110,7 +110,7 @@ describe('the version changes while the handler runs', () => {
     await world.until(() => ear.of('job.settled').length === 2, 20_000)
     await world.pass(12_000)
     expect(keys).toEqual(['thing.make/a/1', 'thing.make/a/2'])
-    expect([await ledger(), ear.of('job.noProgress')]).toEqual([[], []])
+    expect([await ledger(), ear.of('job.no_progress')]).toEqual([[], []])
     expect(ear.of('job.started').map(({ attempt }) => attempt)).toEqual([1, 1])
     return (ear.times('job.started')[1] as number) - (ear.times('job.settled')[0] as number)
   }
@@ -148,7 +148,7 @@ test('a row whose version is its next time runs once at each of its times, with 
     expect(at - (first as number)).toBeGreaterThanOrEqual(30_000 * (i + 1) - 20)
     expect(at - (first as number)).toBeLessThanOrEqual(30_000 * (i + 1) + 20)
   }
-  expect([ear.of('job.noProgress'), await ledger()]).toEqual([[], []])
+  expect([ear.of('job.no_progress'), await ledger()]).toEqual([[], []])
 })
 
 test('keys and versions that hold a slash have idempotency keys of their own', async () => {

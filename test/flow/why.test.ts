@@ -116,7 +116,7 @@ async function swept(job: string, more = 'errors = 0'): Promise<void> {
 }
 const row = (id: string, more = 'default, default, default') =>
   client.query(`insert into things values ('${id}', ${more})`)
-const event = (app: App, name: 'job.settled' | 'job.noProgress') =>
+const event = (app: App, name: 'job.settled' | 'job.no_progress') =>
   new Promise<unknown>((resolve) => app.on(name, resolve))
 
 /** Asks the database until `text` is true. */
@@ -246,7 +246,7 @@ test('backed_off: until when, after how many failures', async () => {
 test('no_progress: it ran and returned, and the row stayed pending', async () => {
   await client.query(`insert into stalls values (7)`)
   const { app } = declared()
-  const stalled = event(app, 'job.noProgress')
+  const stalled = event(app, 'job.no_progress')
   await working(app)
   await stalled
   expect(await app.why('stall', 7n)).toMatchObject({

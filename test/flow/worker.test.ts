@@ -76,7 +76,7 @@ describe('live: a key that runs is enqueued again', () => {
     await world.until(() => ear.of('job.started').length === 1)
     await job.enqueue('a')
     await world.pass(3_500)
-    const refused = ear.times('hint.refused', { why: 'live' })
+    const refused = ear.times('hint.refused', { why: 'running' })
     expect(refused).toEqual(starts === 2 ? [0, 1_000, 2_000, 3_000] : [0])
     open()
     await world.pass(10_000)
@@ -93,7 +93,7 @@ describe('live: a key that runs is enqueued again', () => {
     await world.until(() => ear.of('job.started').length === 1)
     await queue.push([{ job: 'thing.make', key: 'a', delayMs: 0, fresh: false }])
     await world.pass(5_000)
-    expect(ear.times('hint.refused', { why: 'live' })).toEqual([0])
+    expect(ear.times('hint.refused', { why: 'running' })).toEqual([0])
   })
 })
 
@@ -118,7 +118,7 @@ test('later: a key in back-off starts when that is over, however often it is enq
   expect(Number(wait)).toBeLessThanOrEqual(25_000)
   await job.enqueue('a')
   await world.until(() => ear.of('job.settled').length === 2)
-  expect(ear.of('hint.refused')).toEqual([{ job: 'thing.make', key: 'a', why: 'later' }])
+  expect(ear.of('hint.refused')).toEqual([{ job: 'thing.make', key: 'a', why: 'not_due' }])
   expect(ear.times('job.started')).toEqual([0, expect.closeTo(Number(wait), 0)])
 })
 
@@ -158,14 +158,14 @@ test('paused: nothing whose check begins after the pause starts; the end of the 
   expect(ear.times('job.started')[0]).toBeGreaterThanOrEqual(30_000)
 })
 
-describe('not pending', () => {
+describe('a hint whose row is not pending', () => {
   test('a fresh hint is looked at after 0.2, 1 and 5 s more, then forgotten', async () => {
     const { app, queue, ear } = world.app()
     const job = declare(app, () => {})
     await world.work(app)
     await job.enqueue('a')
     await world.pass(60_000)
-    expect(ear.times('hint.refused', { why: 'not pending' })).toEqual([0, 200, 1_200, 6_200])
+    expect(ear.times('hint.refused', { why: 'not_pending' })).toEqual([0, 200, 1_200, 6_200])
     expect(await queue.count(['thing.make'])).toEqual(new Map([['thing.make', { due: 0, delayed: 0 }]]))
     expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   })

@@ -107,7 +107,7 @@ test('a row that was enqueued while due never, or next year, is found by the swe
   )
   await sweeping.work(app)
   await job.enqueueMany(['never', 'year'])
-  await ear.until(() => ear.of('hint.refused', { why: 'later' }).length === 2)
+  await ear.until(() => ear.of('hint.refused', { why: 'not_due' }).length === 2)
   await sweeping.query(`update words set run_at = now()`)
   await expect.poll(() => done(), { timeout: 20_000 }).toBe(2)
 })

@@ -65,7 +65,7 @@ test('two workers of one app, one of another, two threads and two children are s
   expect(await fleet.effects()).toEqual({ all: 500, keys: 500 })
   const told = [...children, ...twoThreads].flatMap((each) => each.told)
   expect(told.filter(({ leaseLost, gone }) => leaseLost || gone)).toEqual([])
-  for (const { ear } of [one, two]) expect([ear.of('job.leaseLost'), ear.of('worker.gone')]).toEqual([[], []])
+  for (const { ear } of [one, two]) expect([ear.of('job.lease_lost'), ear.of('worker.gone')]).toEqual([[], []])
   await Promise.all(workers.map((worker) => worker.stop()))
   await Promise.all([one.app.close(), two.app.close()])
 })

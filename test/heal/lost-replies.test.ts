@@ -48,7 +48,7 @@ describe('the reply of a take is lost', () => {
     await add(5)
     faults.loseReply('ledger.take')
     await job.enqueueMany(['k1', 'k2', 'k3', 'k4', 'k5'])
-    await world.until(() => ear.of('loop.failed', { loop: 'worker thing.make' }).length === 1)
+    await world.until(() => ear.of('loop.failed', { loop: 'claim', job: 'thing.make' }).length === 1)
     expect((await ledger()).filter(({ holder }) => holder !== null)).toHaveLength(5)
     // A beat is a fifth of the lease, and the hints are tried every second.
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 5, 5_000)
@@ -84,7 +84,7 @@ describe('the reply of a take is lost', () => {
     await world.until(() => ear.of('job.settled', { state: 'retrying' }).length === 1)
     faults.loseReply('ledger.take')
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1, 30_000)
-    expect(ear.of('loop.failed', { loop: 'worker thing.make' })).toHaveLength(1)
+    expect(ear.of('loop.failed', { loop: 'claim', job: 'thing.make' })).toHaveLength(1)
     expect(ear.of('job.started').map(({ attempt }) => attempt)).toEqual([1, 2])
     expect(await effects()).toEqual([{ id: 'k1', attempt: 2 }])
   })

@@ -90,7 +90,7 @@ test.each(Object.entries(returns))(
     await world.until(() => three.reduce((sum, { ear }) => sum + ear.of('job.settled').length, 0) === 9)
     for (const { ear } of three) {
       expect(ear.of('loop.failed', { loop: 'beat' }).length).toBeGreaterThan(3)
-      expect([ear.of('worker.freed'), ear.of('worker.gone'), ear.of('job.leaseLost')]).toEqual([[], [], []])
+      expect([ear.of('worker.freed'), ear.of('worker.gone'), ear.of('job.lease_lost')]).toEqual([[], [], []])
       expect(ear.of('job.settled', { state: 'done' })).toHaveLength(3)
     }
     expect([...seen].sort()).toEqual(keys)

@@ -183,7 +183,7 @@ describe.concurrent('a run is aborted while a statement of its ctx.tx goes on', 
     await scene.ear.hears('worker.gone')
     await scene.done(1)
     expect(await scene.effects()).toEqual([1])
-    await scene.ear.hears('job.leaseLost')
+    await scene.ear.hears('job.lease_lost')
     await statementEnds('slow_lost')
   })
 

@@ -181,7 +181,7 @@ describe('what can never succeed is counted', () => {
     )
     await work()
     await freed.promise
-    await ear.hears('job.leaseLost')
+    await ear.hears('job.lease_lost')
     expect((await session.query('select id from public.effects')).rows).toEqual([])
   })
 

@@ -98,7 +98,7 @@ describe.concurrent('hints that are in Redis are lost', () => {
       await scene.hears('queue.lost', { how: 'behind' })
       scene.letGo()
       await scene.allDone()
-      expect(ear.of('hint.refused', { why: 'not pending' }).length).toBeGreaterThan(0)
+      expect(ear.of('hint.refused', { why: 'not_pending' }).length).toBeGreaterThan(0)
       await scene.usesQueue()
     }))
 
@@ -135,7 +135,7 @@ describe.concurrent('hints that are in Redis are lost', () => {
       await scene.until(() => ear.of('job.settled', { state: 'retrying' }).length === 4)
       await scene.query(`create table retries as select key, retry_at from regrow.ledger`)
       await server.command('SET', skewKey, 2_000)
-      await scene.until(() => ear.of('hint.refused', { why: 'later' }).length > 0)
+      await scene.until(() => ear.of('hint.refused', { why: 'not_due' }).length > 0)
       await server.command('SET', skewKey, 0)
       await scene.allDone()
       expect(

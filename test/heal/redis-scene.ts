@@ -171,7 +171,7 @@ export class Scene {
       (select count(*)::int from things where state = 'pending') as pending from effects`)
     expect(found).toEqual({ effects: this.#rows, keys: this.#rows, pending: 0 })
     expect(this.ear.of('job.started')).toHaveLength(this.#rows + this.#failed)
-    expect([...this.ear.of('job.leaseLost'), ...this.ear.of('worker.gone')]).toEqual([])
+    expect([...this.ear.of('job.lease_lost'), ...this.ear.of('worker.gone')]).toEqual([])
   }
 
   /** How many runs have succeeded. */

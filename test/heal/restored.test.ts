@@ -243,5 +243,5 @@ test('workers whose leases differ keep their claims, and doctor names the differ
   expect(finding?.message).toMatch(/lease of 2s, live workers have .*15s/)
   release()
   await expect.poll(done, { timeout: 20_000 }).toBe(3)
-  expect(ear.of('job.leaseLost')).toEqual([])
+  expect(ear.of('job.lease_lost')).toEqual([])
 })

@@ -71,7 +71,7 @@ test('when all sleep for ten leases and wake up, nobody is freed, and what ran g
     [...'abc'].map((id) => ({ id, name: 'one' })).concat([...'def'].map((id) => ({ id, name: 'two' }))),
   )
   for (const { ear } of [one, two]) {
-    expect([ear.of('worker.freed'), ear.of('worker.gone'), ear.of('job.leaseLost')]).toEqual([[], [], []])
+    expect([ear.of('worker.freed'), ear.of('worker.gone'), ear.of('job.lease_lost')]).toEqual([[], [], []])
     expect(ear.of('job.started')).toHaveLength(3)
   }
   expect(await holders()).toEqual(before)
@@ -91,7 +91,7 @@ test('who slept while another worked finds its keys done, discards its results, 
   sleeper.process.thaw()
   await world.until(() => sleeper.ear.of('worker.gone').length === 1, 5_000)
   expect(sleeper.ear.of('worker.gone')).toEqual([{ holder: before[0]?.id }])
-  await world.until(() => sleeper.ear.of('job.leaseLost').length === 3, 5_000)
+  await world.until(() => sleeper.ear.of('job.lease_lost').length === 3, 5_000)
   await world.over(awake.worker.stop())
   await sleeper.give('d', 'e', 'f')
   expect((await holders()).map(({ id }) => id)).not.toContain(before[0]?.id)

@@ -61,7 +61,7 @@ test.each([
     const cancelled = () =>
       ear.of('loop.failed').filter(({ error }) => error instanceof RegrowError && error.code === 'check_cancelled')
     await ear.until(() => cancelled().length >= 2)
-    expect(cancelled()[0]).toMatchObject({ loop: `worker ${name}` })
+    expect(cancelled()[0]).toMatchObject({ loop: 'claim', job: name })
     await admin.query(`commit`)
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === ids.length)
     await worker.stop()

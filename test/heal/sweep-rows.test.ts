@@ -91,8 +91,8 @@ test('of rows that change after they were hinted, those no longer pending are dr
   await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 30)
   const started = ear.of('job.started').map(({ key }) => Number(key))
   expect(started.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i + 1))
-  await ear.until(() => ear.of('hint.refused', { why: 'not pending' }).length >= 10)
-  expect(new Set(ear.of('hint.refused', { why: 'not pending' }).map(({ key }) => Number(key)))).toEqual(
+  await ear.until(() => ear.of('hint.refused', { why: 'not_pending' }).length >= 10)
+  expect(new Set(ear.of('hint.refused', { why: 'not_pending' }).map(({ key }) => Number(key)))).toEqual(
     new Set(Array.from({ length: 10 }, (_, i) => i + 31)),
   )
   expect(await sweeping.query(`select state, count(*)::int as n from things group by 1 order by 1`)).toEqual([

@@ -104,7 +104,7 @@ const released = new Promise<void>((resolve) => {
   release = resolve
 })
 
-app.on('job.leaseLost', ({ key }) => tell({ leaseLost: key }))
+app.on('job.lease_lost', ({ key }) => tell({ leaseLost: key }))
 app.on('worker.gone', () => tell({ gone: true }))
 app.on('worker.freed', (freed) => tell({ freed }))
 app.on('loop.failed', ({ loop, error }) => tell({ failed: `${loop}: ${error instanceof Error ? error.stack : error}` }))

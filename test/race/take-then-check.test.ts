@@ -60,7 +60,10 @@ test('where one of the keys is remembered nothing is taken, and the next takes l
   expect(await both('w1', claims(['x', 'y']))).toBeNull()
   expect(await stores.row('y')).toBeUndefined()
   expect(await both('w1', claims(['y']))).toBeNull()
-  expect((await store.ledger.take('w1', claims(['x', 'y']))).map(({ verdict }) => verdict)).toEqual(['later', 'taken'])
+  expect((await store.ledger.take('w1', claims(['x', 'y']))).map(({ verdict }) => verdict)).toEqual([
+    'not_due',
+    'taken',
+  ])
 })
 
 test('who is not registered takes nothing', async () => {
@@ -130,7 +133,7 @@ test('where the key is remembered its hint is out, and a take that looks sorts i
   await hinted('x')
   expect(await named('w1', 'x')).toBeNull()
   expect(await hints()).toEqual([])
-  expect((await store.ledger.take('w1', claims(['x']))).map(({ verdict }) => verdict)).toEqual(['later'])
+  expect((await store.ledger.take('w1', claims(['x']))).map(({ verdict }) => verdict)).toEqual(['not_due'])
   await hinted('y')
   expect(await named('nobody', 'y')).toBeNull()
   expect(await stores.row('y')).toBeUndefined()

@@ -58,7 +58,7 @@ async function all(count: number, run: Run, store: StoreDriver = postgres(databa
     },
   })
   app.work({ concurrency: count })
-  await ear.until(() => ear.of('job.settled').length + ear.of('job.leaseLost').length >= count)
+  await ear.until(() => ear.of('job.settled').length + ear.of('job.lease_lost').length >= count)
   return ear
 }
 
@@ -138,7 +138,7 @@ describe('what goes wrong with one of them is its own', () => {
       await stolen
       await ctx.tx(make(id))
     })
-    expect(ear.of('job.leaseLost').map(({ key }) => key)).toEqual(['7'])
+    expect(ear.of('job.lease_lost').map(({ key }) => key)).toEqual(['7'])
     expect(await effects()).toEqual({ n: 49, ids: 49 })
     expect((await pool.query(`select state from things where id = 7`)).rows).toEqual([{ state: 'pending' }])
   })
@@ -182,7 +182,7 @@ test('the reply of a commit that they share is lost: what they did stays done on
     },
     store,
   )
-  expect(ear.of('job.leaseLost').length).toBeGreaterThan(0)
+  expect(ear.of('job.lease_lost').length).toBeGreaterThan(0)
   expect(ear.of('job.settled', { state: 'retrying' })).toEqual([])
   expect(await effects()).toEqual({ n: 20, ids: 20 })
   expect(await ledger()).toEqual([])

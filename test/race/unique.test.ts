@@ -107,7 +107,7 @@ test.each([
       doubled: 0,
     })
     expect((await pool.query(`select * from regrow.ledger`)).rows).toEqual([])
-    for (const { ear } of four) expect(ear.of('job.leaseLost')).toEqual([])
+    for (const { ear } of four) expect(ear.of('job.lease_lost')).toEqual([])
   },
 )
 
@@ -128,10 +128,10 @@ describe('ten enqueues by another app while a key runs', () => {
     const other = open(uniqueUntil, '1h', raise)
     let added = 0
     for (let n = 0; n < 10; n++) added += (await other.job.enqueue(1)).added
-    await runner.ear.hears('hint.refused', { why: 'live' })
+    await runner.ear.hears('hint.refused', { why: 'running' })
     // One that was taken and not looked at yet would be looked at after the run, and rightly run again.
     if (uniqueUntil === 'success')
-      await runner.ear.until(() => runner.ear.of('hint.refused', { why: 'live' }).length === added)
+      await runner.ear.until(() => runner.ear.of('hint.refused', { why: 'running' }).length === added)
     // Until its start, what is left of the ten waits for a second; until its success, nothing is.
     const hints = async () =>
       (await numbers(`select string_agg((due_at > clock_timestamp())::text, ',') as waits from regrow.hints`)).waits
@@ -151,7 +151,7 @@ describe('ten enqueues by another app while a key runs', () => {
 
   test('until its start, and its row did not change: it does not run again', async () => {
     const { worker, ear } = await enqueueMeanwhile('start', false)
-    await ear.hears('hint.refused', { why: 'not pending' })
+    await ear.hears('hint.refused', { why: 'not_pending' })
     await worker.stop()
     expect(ear.of('job.started')).toHaveLength(1)
   })
@@ -159,7 +159,7 @@ describe('ten enqueues by another app while a key runs', () => {
   test('until its success: they are merged into the run, and the sweep finds a change', async () => {
     const { worker, ear } = await enqueueMeanwhile('success', true)
     await ear.hears('job.settled', { state: 'done' })
-    await ear.hears('job.noProgress', { counted: false })
+    await ear.hears('job.no_progress', { counted: false })
     expect(ear.of('job.started')).toHaveLength(1)
     await pool.query(`update regrow.sweeps set next_at = now()`)
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)

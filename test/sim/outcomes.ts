@@ -26,13 +26,13 @@ export class Outcomes {
   }
 
   told(process: SimProcess, event: keyof EventMap, detail: unknown): void {
-    if (event !== 'job.settled' && event !== 'job.leaseLost') return
+    if (event !== 'job.settled' && event !== 'job.lease_lost') return
     const { job, key } = detail as EventMap['job.settled']
     const lost = this.#discarded.get(process)?.delete(`${job} ${key}`) === true
     if (lost)
       this.#oracle.check(
         'S3',
-        event === 'job.leaseLost',
+        event === 'job.lease_lost',
         () => `${process.name} tells of ${key} of ${job} as settled, and the store has discarded it`,
       )
   }

@@ -36,8 +36,8 @@ export async function declarations(
   return { columns: [...columns.values()], findings }
 }
 
-function missing(job: Job, { table, column }: CoveredState, what: 'no table' | 'no column'): DoctorFinding {
-  const found = what === 'no table' ? `there is no table "${table}"` : `"${table}" has no column "${column}"`
+function missing(job: Job, { table, column }: CoveredState, what: 'no_table' | 'no_column'): DoctorFinding {
+  const found = what === 'no_table' ? `there is no table "${table}"` : `"${table}" has no column "${column}"`
   return {
     level: 'bad',
     code: 'covers_missing',

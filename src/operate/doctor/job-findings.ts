@@ -22,7 +22,7 @@ export function ofReads({ costs: { job }, tooMuch, slow, tables }: QueryCost): D
         level: 'bad',
         code: 'reads_much',
         job,
-        message: `${job}: its ${part} did not end within ${readable(patienceMs)}`,
+        message: `${job}: its ${wordsOf(part)} did not end within ${readable(patienceMs)}`,
         why: whys.reads_much,
         hint: 'No single table is to blame: look at the plan of the pending query, and at what else keeps the database busy.',
         fix: null,
@@ -44,13 +44,21 @@ export function ofReads({ costs: { job }, tooMuch, slow, tables }: QueryCost): D
   ]
 }
 
+const wordsOf = (part: TooMuch['part']) => part.replace('_', ' ')
+
 /** One index, or one table, and the statements of the job that it is about. */
 function ofScans(job: string, some: readonly TooMuch[], indexed: boolean): DoctorFinding {
   const worst = some.reduce((one, other) => (other.read.rows > one.read.rows ? other : one))
   const { advice, read, cost, gaveUp, part } = worst
   const table = `${advice.table.schema}.${advice.table.name}`
   const parts = [...new Set(some.map((each) => each.part))]
-  const also = parts.length > 1 ? `, and so does its ${parts.filter((each) => each !== part).join(' and ')}` : ''
+  const also =
+    parts.length > 1
+      ? `, and so does its ${parts
+          .filter((each) => each !== part)
+          .map(wordsOf)
+          .join(' and ')}`
+      : ''
   const blocks = read.blocks === null ? '' : `${count(read.blocks, 'block')}, `
   const measured = gaveUp
     ? `the planner says; it was given up after ${readable(patienceMs)}`
@@ -61,8 +69,8 @@ function ofScans(job: string, some: readonly TooMuch[], indexed: boolean): Docto
     code: broken ? 'index_invalid' : advice.statement ? 'index_missing' : 'reads_much',
     job,
     message: broken
-      ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${part} reads ${count(read.rows, 'row')} to find ${number(cost.rows)}`
-      : `${job}: its ${part} reads ${count(read.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
+      ? `${job}: the index ${advice.existing?.name} of ${table} was never finished, and its ${wordsOf(part)} reads ${count(read.rows, 'row')} to find ${number(cost.rows)}`
+      : `${job}: its ${wordsOf(part)} reads ${count(read.rows, 'row')} of ${table} to find ${number(cost.rows)} (${measured})${also}`,
     why: broken ? whys.index_invalid : advice.statement || indexed ? whys.index_missing : whys.reads_much,
     hint: advice.statement ? withIndex(advice) : indexed ? first : withoutIndex(advice),
     fix: advice.statement,

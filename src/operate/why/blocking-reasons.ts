@@ -104,7 +104,7 @@ export const notPending: Judge = ({ pending, kind, intent }) => {
       ],
     }
   const { unmet } = pending
-  if (unmet?.kind === 'no row')
+  if (unmet?.kind === 'no_row')
     return {
       reason: 'no_row',
       sentence: `The table ${unmet.table} has no row of this key.`,
@@ -121,7 +121,7 @@ export const notPending: Judge = ({ pending, kind, intent }) => {
   }
 }
 
-function notMet(unmet: Exclude<Unmet, { kind: 'no row' }> | null): string {
+function notMet(unmet: Exclude<Unmet, { kind: 'no_row' }> | null): string {
   if (unmet === null) return 'The source of the job does not name it as pending.'
   if (unmet.kind === 'unknown')
     return 'The pending query does not return it. Which of its conditions fails is not known: this store does not say.'

@@ -160,7 +160,7 @@ export const crashesCases: readonly Case<StoreContext>[] = [
       assert.deepEqual(pardoned.map(({ key }) => key).sort(), ['n1', 'n2'])
       assert.deepEqual(await told(context, 'n1'), ['taken', 0, 2])
       assert.deepEqual((await told(context, 'elsewhere'))[0], 'suspect')
-      assert.deepEqual((await told(context, 'poison'))[0], 'later')
+      assert.deepEqual((await told(context, 'poison'))[0], 'not_due')
     },
   },
   {

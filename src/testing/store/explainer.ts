@@ -140,7 +140,7 @@ export const explainerCases: readonly Case<StoreContext>[] = [
         table: 'unmet_rows',
         conditions: [small],
       })
-      assert.deepEqual(await diagnosis.unmet(job, '3'), { kind: 'no row', table: 'unmet_rows' })
+      assert.deepEqual(await diagnosis.unmet(job, '3'), { kind: 'no_row', table: 'unmet_rows' })
     },
   },
   {
@@ -166,7 +166,7 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       const conditions = (...list: object[]) => ({ kind: 'conditions', table: 'unmet_rows', conditions: list })
       assert.deepEqual(await told(off), conditions(exists))
       assert.deepEqual(await told(off, '2'), conditions(state, exists))
-      assert.deepEqual(await told(off, '3'), { kind: 'no row', table: 'unmet_rows' })
+      assert.deepEqual(await told(off, '3'), { kind: 'no_row', table: 'unmet_rows' })
       const on = 'exists (select 1 from regrow_testing.unmet_switches where not is_on)'
       assert.deepEqual(
         await told(`not ${on}`),

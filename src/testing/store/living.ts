@@ -136,7 +136,7 @@ export const livingCases: readonly Case<StoreContext>[] = [
       assert.equal((await context.store.workers.beat('dead', [claim.take], claim.take, leaseMs)).alive, false)
       assert.equal((await context.store.ledger.settle('dead', [outcome(claim)])).size, 0)
       await context.store.ledger.release('dead', [claim])
-      assert.equal(await verdict(context, 'dead', 'y'), 'gone')
+      assert.equal(await verdict(context, 'dead', 'y'), 'lease_lost')
       assert.deepEqual(await liveKeys(context, ['x', 'y']), ['x'])
     },
   },

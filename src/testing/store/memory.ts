@@ -44,7 +44,7 @@ export const memoryCases: readonly Case<StoreContext>[] = [
         { key: 'none', version: 'v1' },
       ]
       assert.deepEqual(await context.store.ledger.clear(jobName, rows), [])
-      assert.equal(await verdict(context, holder, 'same'), 'later')
+      assert.equal(await verdict(context, holder, 'same'), 'not_due')
     },
   },
   {
@@ -64,7 +64,7 @@ export const memoryCases: readonly Case<StoreContext>[] = [
       await fail(context, holder, 'x', { version: 'v1' })
       assert.deepEqual(await context.store.ledger.clear('b', [{ key: 'x', version: 'v2' }]), [])
       assert.deepEqual(await context.store.ledger.clear(jobName, []), [])
-      assert.equal(await verdict(context, holder, 'x'), 'later')
+      assert.equal(await verdict(context, holder, 'x'), 'not_due')
     },
   },
   {
@@ -74,7 +74,7 @@ export const memoryCases: readonly Case<StoreContext>[] = [
       const written = await context.store.ledger.remember([aside('x'), aside('y', { state: 'quarantined' })])
       assert.deepEqual(written.sort(), ['x', 'y'])
       const found = await answers(context, holder, ['x', 'y'])
-      assert.deepEqual([found.get('x')?.verdict, found.get('y')?.verdict], ['later', 'quarantined'])
+      assert.deepEqual([found.get('x')?.verdict, found.get('y')?.verdict], ['not_due', 'quarantined'])
       await context.pass(30_000)
       assert.equal((await answers(context, holder, ['x'])).get('x')?.failures, 1)
     },

@@ -225,7 +225,7 @@ export const pausesCases: readonly Case<StoreContext>[] = [
         { ...told, at: 0, author: 'ann', action: 'pause', reason: 'one' },
         { ...told, at: 1, author: 'bob', action: 'resume', reason: 'one' },
         { ...told, at: 1, author: 'ann', action: 'pause', reason: 'two', ends: true },
-        { ...told, at: 2, author: 'regrow', action: 'pause over', reason: 'two' },
+        { ...told, at: 2, author: 'regrow', action: 'pause.over', reason: 'two' },
       ])
     },
   },

@@ -112,7 +112,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
     async run(context) {
       await worker(context, 'w1')
       await fail(context, 'w1', 'k', { retryMs: 30_000 })
-      assert.equal(await verdict(context, 'w1', 'k'), 'later')
+      assert.equal(await verdict(context, 'w1', 'k'), 'not_due')
       await setBack(context)
       await worker(context, 'w2')
       assert.equal((await context.store.ledger.standing(jobName, ['k']))[0]?.waitMs, 0)
@@ -121,7 +121,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       assert.equal((await context.store.source(job).page(null, 10, 0, 1_000)).rows.length, 1)
       await fail(context, 'w2', 'k', { failures: 2, retryMs: 30_000 })
       const found = (await answers(context, 'w2', ['k'])).get('k')
-      assert.deepEqual([found?.verdict, found?.waitMs], ['later', 30_000])
+      assert.deepEqual([found?.verdict, found?.waitMs], ['not_due', 30_000])
     },
   },
   {

@@ -20,8 +20,8 @@ export const takeCases: readonly Case<StoreContext>[] = [
     async run(context) {
       const [one, two] = [await worker(context, 'w1'), await worker(context, 'w2')]
       await take(context, one, ['x'])
-      assert.equal(await verdict(context, two, 'x'), 'live')
-      assert.equal(await verdict(context, one, 'x'), 'live')
+      assert.equal(await verdict(context, two, 'x'), 'running')
+      assert.equal(await verdict(context, one, 'x'), 'running')
     },
   },
   {
@@ -42,7 +42,7 @@ export const takeCases: readonly Case<StoreContext>[] = [
       await fail(context, holder, 'x', { failures: 3, crashes: 1, retryMs: 60_000, version: 'v7' })
       await context.pass(20_000)
       const later = (await answers(context, holder, ['x'])).get('x')
-      assert.equal(later?.verdict, 'later')
+      assert.equal(later?.verdict, 'not_due')
       assert.ok(Math.abs(later.waitMs - 40_000) < 5, `waitMs is ${later.waitMs}`)
       assert.equal(later.version, 'v7', 'the check asks whether the version is still this one')
       await context.pass(40_000)
@@ -67,7 +67,7 @@ export const takeCases: readonly Case<StoreContext>[] = [
       const found = await answers(context, 'nobody', ['x', 'y'])
       assert.deepEqual(
         [...found.values()].map((answer) => answer.verdict),
-        ['gone', 'gone'],
+        ['lease_lost', 'lease_lost'],
       )
       assert.deepEqual(await context.store.ledger.standing(jobName, ['x', 'y']), [])
     },
@@ -81,7 +81,7 @@ export const takeCases: readonly Case<StoreContext>[] = [
       await fail(context, one, 'bad', { state: 'quarantined' })
       const found = await answers(context, two, ['zz', 'later', 'bad', 'aa', 'held'])
       const said = Object.fromEntries([...found].map(([key, answer]) => [key, answer.verdict]))
-      assert.deepEqual(said, { zz: 'taken', later: 'later', bad: 'quarantined', aa: 'taken', held: 'live' })
+      assert.deepEqual(said, { zz: 'taken', later: 'not_due', bad: 'quarantined', aa: 'taken', held: 'running' })
     },
   },
   {
@@ -93,8 +93,8 @@ export const takeCases: readonly Case<StoreContext>[] = [
       const mixed = [...claims(context, ['x'], 'a'), ...claims(context, ['x'], 'b')]
       const found = await context.store.ledger.take(one, mixed)
       assert.deepEqual(found.map((answer) => [answer.job, answer.verdict]).sort(), [
-        ['a', 'live'],
-        ['b', 'live'],
+        ['a', 'running'],
+        ['b', 'running'],
       ])
     },
   },

@@ -118,7 +118,7 @@ class Call implements RunState, Watched {
 
   #thrown(error: unknown): Outcome {
     for (const { job, key, take } of this.entries)
-      if (this.settled?.has(take)) this.#ports.events.emit('job.threwAfterTx', { job: job.name, key, error })
+      if (this.settled?.has(take)) this.#ports.events.emit('job.threw_after_tx', { job: job.name, key, error })
     // What ends because its worker stops is given back: nothing is counted.
     if (isStopping(this.aborted)) return { kind: 'again', inMs: 0 }
     // Nor when another worker has one of the keys now, or the store went away: the rest runs again.

@@ -25,7 +25,7 @@ export async function startUnique(
     ready: batch.ready.filter(mayStart),
     stopped: [
       ...batch.stopped,
-      ...waiting.map((entry) => ({ entry, why: 'later' as const, waitMs: spread(random, later.ms, later.spread) })),
+      ...waiting.map((entry) => ({ entry, why: 'not_due' as const, waitMs: spread(random, later.ms, later.spread) })),
     ],
   }
 }

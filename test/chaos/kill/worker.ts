@@ -71,9 +71,9 @@ const handleRound = round.handle(async (id, ctx) => {
 
 app.on('worker.freed', ({ workers, keys }) => note('freed', workers, keys))
 app.on('worker.gone', () => note('gone'))
-app.on('job.leaseLost', ({ job, key }) => note('lost', job, key))
+app.on('job.lease_lost', ({ job, key }) => note('lost', job, key))
 app.on('loop.failed', ({ loop, error }) =>
-  note('failed', loop.replaceAll(' ', '_'), String(error instanceof Error ? error.message : error).split('\n')[0]),
+  note('failed', loop, String(error instanceof Error ? error.message : error).split('\n')[0]),
 )
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 

@@ -34,7 +34,7 @@ const handlers = [
 app.on('schedules.audited', ({ created, orphans }) => note('audited', created, orphans))
 app.on('queue.lost', ({ how, epoch }) => note('lost', how, epoch))
 app.on('queue.down', ({ error }) => note('down', String(error).split('\n')[0]))
-app.on('loop.failed', ({ loop, error }) => note('failed', loop.replaceAll(' ', '_'), String(error).split('\n')[0]))
+app.on('loop.failed', ({ loop, error }) => note('failed', loop, String(error).split('\n')[0]))
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 
 const worker = app.work({ handlers })

@@ -37,7 +37,7 @@ const mark = app.job('row.mark', { key: 'bigint', pending: { text: pending, valu
 
 app.on('queue.lost', ({ how, epoch }) => note('lost', how, epoch))
 app.on('queue.down', ({ error }) => note('down', error))
-app.on('loop.failed', ({ loop, error }) => note('failed', loop.replaceAll(' ', '_'), String(error).split('\n')[0]))
+app.on('loop.failed', ({ loop, error }) => note('failed', loop, String(error).split('\n')[0]))
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 
 await app.queue()

@@ -3,9 +3,9 @@
 
 /** Words for answers that a run of some hundred sequences must have seen. */
 export const rareAnswers = [
-  ...['taken', 'live', 'later', 'quarantined', 'suspect', 'gone'],
+  ...['taken', 'running', 'not_due', 'quarantined', 'suspect', 'lease_lost'],
   ...['freed: crashed', 'freed: alone', 'freed: waited', 'freed for good', 'pardoned', 'given back'],
-  ...['dropped', 'row', 'kept', 'not quarantined'],
+  ...['dropped', 'row', 'kept', 'not_quarantined'],
   ...['recorded', 'merged', 'id in use', 'failed: taken_back'],
   ...['turn', 'turn of a paused job', 'ramped turn', 'healed', 'pause is over'],
   ...['page', 'page that left rows out', 'renewed', 'check of a paused job'],

@@ -124,7 +124,7 @@ function answerOf(
   return {
     job,
     key,
-    verdict: taken ? 'taken' : !registered ? 'gone' : refusalOf(before, at),
+    verdict: taken ? 'taken' : !registered ? 'lease_lost' : refusalOf(before, at),
     waitMs:
       !taken && before && before.retryAt !== null && !isAheadOf(before.updatedAt, at) ? since(before.retryAt, at) : 0,
     failures: (taken ?? before)?.failures ?? 0,
@@ -136,9 +136,9 @@ function answerOf(
 
 function refusalOf(row: LedgerRow | undefined, at: number): TakeAnswer['verdict'] {
   if (row?.state === 'quarantined') return 'quarantined'
-  if (!row || row.holder !== null) return 'live'
-  if (row.retryAt !== null && row.retryAt > at && !isAheadOf(row.updatedAt, at)) return 'later'
-  return isSuspect(row) ? 'suspect' : 'live'
+  if (!row || row.holder !== null) return 'running'
+  if (row.retryAt !== null && row.retryAt > at && !isAheadOf(row.updatedAt, at)) return 'not_due'
+  return isSuspect(row) ? 'suspect' : 'running'
 }
 
 function* alone(schema: Schema, session: Session, holder: string, claim: Claim): Statement<boolean> {

@@ -38,7 +38,7 @@ export function simPauses(schema: Schema): Pauses {
       const row = sweeps.rows.get(job)
       const free = { cursor: null, holder: null, until: null, lastHolder: null, passSeen: 0, passUnusable: 0 }
       if (row) session.set(sweeps, job, { ...row, ...free, nextAt: at, rampedAt: at })
-      const action = author === null ? 'pause over' : 'resume'
+      const action = author === null ? 'pause.over' : 'resume'
       tell(schema, session, { at, author: author ?? 'regrow', action, job, detail: { reason: pause.reason } })
       return true
     })

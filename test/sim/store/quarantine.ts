@@ -55,7 +55,7 @@ export function dropQuarantined(
       }
     const verdictOf = (key: string): DropVerdict => {
       const intent = found.get(key)
-      return intent === undefined ? 'not quarantined' : all ? 'dropped' : intent ? 'kept' : 'row'
+      return intent === undefined ? 'not_quarantined' : all ? 'dropped' : intent ? 'kept' : 'row'
     }
     return [...new Set(keys)].map((key) => ({ key, verdict: verdictOf(key) }))
   })

@@ -54,10 +54,14 @@ const cases: { [Name in keyof EventMap]?: readonly (readonly [EventMap[Name], st
       `the store cannot be reached; this worker goes on when it is back: ${refused.message}`,
     ],
     [{ loop: 'open', error: refused }, `the store cannot be reached, this worker waits for it: ${refused.message}`],
-    [{ loop: 'free', error: new Error('no') }, 'looking for dead workers failed and is tried again: no'],
+    [{ loop: 'free_dead', error: new Error('no') }, 'looking for dead workers failed and is tried again: no'],
     [
-      { loop: 'worker thing.make', error: new Error('no') },
+      { loop: 'claim', job: 'thing.make', error: new Error('no') },
       'claiming keys of thing.make failed and is tried again: no',
+    ],
+    [
+      { loop: 'schedules', schedule: 'mail.weekly', error: new Error('no') },
+      'the schedule mail.weekly failed and is tried again: no',
     ],
     [
       { loop: 'canary', error: refused },
@@ -68,7 +72,7 @@ const cases: { [Name in keyof EventMap]?: readonly (readonly [EventMap[Name], st
       'the heartbeat of this worker failed and is tried again: canceling statement',
     ],
   ],
-  'loop.stalled': [[{ loop: 'own sweep' }, 'looking for work in the store took too long and was restarted']],
+  'loop.stalled': [[{ loop: 'local_sweep' }, 'looking for work in the store took too long and was restarted']],
   'job.settled': [
     [{ job: 'thing.make', key: '7', state: 'done', error: null, tookMs: 1 }, ''],
     [
@@ -110,7 +114,7 @@ test('all that fails while the store is away is one line, whatever it is and how
   const { clock, events, lines } = scene()
   const stopping = Object.assign(new Error('the database system is shutting down'), { code: '57P03' })
   for (const error of [stopping, refused])
-    for (const loop of ['beat', 'free', 'sweep', 'schedules']) events.emit('loop.failed', { loop, error })
+    for (const loop of ['beat', 'free_dead', 'sweep', 'schedules'] as const) events.emit('loop.failed', { loop, error })
   for (let n = 0; n < 50; n++) events.emit('sweep.failed', { job: `job.n${n}`, error: refused })
   expect(lines()).toEqual([
     'the store cannot be reached; this worker goes on when it is back: the database system is shutting down',

@@ -52,7 +52,7 @@ const cases: readonly [WhyReason, Partial<WhyFacts>, next: RegExp][] = [
   ],
   ['claim_silent', { ledger: { ...ledger, claim: { worker, beating: false, alone: false } } }, /frees the claim/],
   ['claim_silent', { ledger: { ...ledger, claim: { worker: null, beating: false, alone: false } } }, /frees the claim/],
-  ['no_row', { pending: { state: 'not', unmet: { kind: 'no row', table: 'orders' } } }, /^Nothing/],
+  ['no_row', { pending: { state: 'not', unmet: { kind: 'no_row', table: 'orders' } } }, /^Nothing/],
   ['no_row', { kind: 'input', pending: { state: 'not', unmet: null } }, /^Nothing/],
   ['no_row', { kind: 'schedule', pending: { state: 'not', unmet: null } }, /^Nothing/],
   ['not_pending', { pending: { state: 'not', unmet: null } }, /^Nothing/],

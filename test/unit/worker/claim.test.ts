@@ -80,10 +80,10 @@ test('numbers ascend with the keys without a gap, and keys start in the order of
 })
 
 test('each hint gets the answer for its own key, and the number of a refused one is forgotten', async () => {
-  const { claim, claims, checked } = scene({ verdictOf: (key) => (key === 'd' ? 'live' : 'taken') })
+  const { claim, claims, checked } = scene({ verdictOf: (key) => (key === 'd' ? 'running' : 'taken') })
   const { ready, refused } = await claim()
   expect(ready.map(({ key }) => key)).toEqual(['c', 'a', 'b'])
-  expect(refused.map(({ hint, why }) => [hint.key, why])).toEqual([['d', 'live']])
+  expect(refused.map(({ hint, why }) => [hint.key, why])).toEqual([['d', 'running']])
   expect(claims.known().takes).toEqual([1, 2, 3])
   expect(checked).toEqual(['a', 'b', 'c'])
 })
@@ -96,14 +96,14 @@ test('a key that an older version keeps from starting is new work, and is refuse
 })
 
 test('a live key is refused whatever its version is', async () => {
-  const { claim } = scene({ verdictOf: () => 'live', version: '1' })
+  const { claim } = scene({ verdictOf: () => 'running', version: '1' })
   const { refused, renewed } = await claim()
   expect([refused.length, renewed]).toEqual([4, []])
 })
 
 test('when the check fails, what was taken is released and forgotten', async () => {
   const failing = async () => Promise.reject(new Error('no such table'))
-  const { claim, claims, released } = scene({ check: failing, verdictOf: (key) => (key === 'd' ? 'live' : 'taken') })
+  const { claim, claims, released } = scene({ check: failing, verdictOf: (key) => (key === 'd' ? 'running' : 'taken') })
   await expect(claim()).rejects.toThrow('no such table')
   expect(released.map(({ key }) => key)).toEqual(['a', 'b', 'c'])
   expect(claims.known().takes).toEqual([])

@@ -1,26 +1,28 @@
 // What follows from a hint that starts nothing, verdict by verdict.
 import { expect, test } from 'vitest'
-import type { Verdict } from '../../../src/job/event-map.ts'
+import type { RefusalReason } from '../../../src/job/event-map.ts'
 import { readJob } from '../../../src/job/job.ts'
 import { sql } from '../../../src/job/sql.ts'
 import { react } from '../../../src/worker/refusals.ts'
 
 const job = (uniqueUntil: 'start' | 'success') => readJob('a', { pending: sql`select id from t`, uniqueUntil }).job
 
-test.each<[Verdict, boolean, 'start' | 'success', 'dropped' | 'looked at again' | [delayMs: number, fresh: boolean]]>([
-  ['live', true, 'start', [1_000, true]],
-  ['live', false, 'start', 'dropped'],
-  ['live', true, 'success', 'dropped'],
-  ['live', false, 'success', 'dropped'],
-  ['later', true, 'start', [700, false]],
-  ['later', false, 'start', [700, false]],
-  ['later', true, 'success', [700, false]],
-  ['not pending', true, 'start', 'looked at again'],
-  ['not pending', false, 'start', 'dropped'],
+test.each<
+  [RefusalReason, boolean, 'start' | 'success', 'dropped' | 'looked at again' | [delayMs: number, fresh: boolean]]
+>([
+  ['running', true, 'start', [1_000, true]],
+  ['running', false, 'start', 'dropped'],
+  ['running', true, 'success', 'dropped'],
+  ['running', false, 'success', 'dropped'],
+  ['not_due', true, 'start', [700, false]],
+  ['not_due', false, 'start', [700, false]],
+  ['not_due', true, 'success', [700, false]],
+  ['not_pending', true, 'start', 'looked at again'],
+  ['not_pending', false, 'start', 'dropped'],
   ['paused', true, 'start', 'dropped'],
   ['quarantined', true, 'start', 'dropped'],
-  ['gone', true, 'start', [1_000, true]],
-  ['gone', false, 'start', [1_000, false]],
+  ['lease_lost', true, 'start', [1_000, true]],
+  ['lease_lost', false, 'start', [1_000, false]],
 ])('%s (fresh: %s, unique until %s): %j', (why, fresh, uniqueUntil, expected) => {
   const hint = { job: 'a', key: 'k', fresh }
   const reaction = react(job(uniqueUntil), [{ hint, why, waitMs: 700, ledgerVersion: null }])
@@ -37,7 +39,7 @@ test('what the next sweep would hint in time is left to that sweep', () => {
     // A sweep may come a tenth later than its interval, and takes a moment.
     [66_000, 73_000, 73_001, 365 * 86_400_000].map((waitMs, i) => ({
       hint: { job: 'a', key: `k${i}`, fresh: true },
-      why: 'later' as const,
+      why: 'not_due' as const,
       waitMs,
       ledgerVersion: null,
     })),

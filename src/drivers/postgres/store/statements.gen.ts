@@ -286,11 +286,11 @@ select (select string_agg(take::text, ',') from taken where plain) as plain,
     union all
     select take,
       case
-        when not registered then 'gone'
+        when not registered then 'lease_lost'
         when state = 'quarantined' then 'quarantined'
-        when holder is null and retry_at > at then 'later'
+        when holder is null and retry_at > at then 'not_due'
         when holder is null and suspect then 'suspect'
-        else 'live'
+        else 'running'
       end,
       coalesce(extract(epoch from retry_at - at) * 1000, 0)::float8, coalesce(failures, 0), coalesce(crashes, 0), version, null
     from refused
@@ -675,7 +675,7 @@ begun as (
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
-  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause over' else 'resume' end, job,
+  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause.over' else 'resume' end, job,
     json_build_object('reason', reason)::text from ended
 )
 select job from ended`,
@@ -753,7 +753,7 @@ told as (
   from doomed
 )
 select a.key,
-  case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
+  case when d.key is not null then 'dropped' when f.key is null then 'not_quarantined'
     when not f.own then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key`,
     list: `select l.job, l.key, l.version, l.failures, l.crashes, left(l.error, 300) as error,

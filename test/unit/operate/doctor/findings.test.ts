@@ -107,7 +107,7 @@ describe('a statement that was given up:', () => {
   })
 
   test('is told also where no table is to blame', () => {
-    expect(ofReads({ ...reads, slow: ['next page'] })).toMatchObject([
+    expect(ofReads({ ...reads, slow: ['next_page'] })).toMatchObject([
       { level: 'bad', code: 'reads_much', message: 'order.ship: its next page did not end within 5s', fix: null },
     ])
   })

@@ -15,16 +15,16 @@ export async function fill(
   const query = queryOf(page)
   const values = [...query.values, job, epoch === null ? null : String(epoch), Math.max(0, room), limit]
   const send = (how: Look) => db.queryWithin(timeoutMs, textOf(query, how), values)
-  const { rows } = await send(looks ? 'looks' : 'all new').catch((error: unknown) => {
+  const { rows } = await send(looks ? 'looks' : 'all_new').catch((error: unknown) => {
     // One of them is there after all, or somebody pushes it at this moment: it is quicker without looking for that, but not then.
-    if (sqlState(error) === '23505') return send('looks twice')
+    if (sqlState(error) === '23505') return send('looks_twice')
     throw error
   })
   return filledOf(rows[0] as Row)
 }
 
 /** How a fill treats hints that are there already, and those that somebody pushes at the same moment. */
-type Look = 'all new' | 'looks' | 'looks twice'
+type Look = 'all_new' | 'looks' | 'looks_twice'
 
 const look = `and (
     select true from regrow.hints h
@@ -38,12 +38,12 @@ function textOf({ text, values }: SqlQuery, how: Look): string {
   const own = (number: string) => `$${values.length + Number(number)}`
   const [before, after] = statements.fill.fill.split(':page') as [string, string]
   const filled = after
-    .replace(':look', how === 'all new' ? '' : look)
+    .replace(':look', how === 'all_new' ? '' : look)
     .replace(
       ':returning',
-      how === 'all new' ? '' : `${how === 'looks twice' ? 'on conflict do nothing' : ''} returning 1`,
+      how === 'all_new' ? '' : `${how === 'looks_twice' ? 'on conflict do nothing' : ''} returning 1`,
     )
-    .replace(':added', how === 'all new' ? writtenAll : '(select count(*) from put)')
+    .replace(':added', how === 'all_new' ? writtenAll : '(select count(*) from put)')
     .replace(/(?<!:):([1234])\b/g, (_, number) => own(number))
   // The page's text is put in last: nothing in it is taken for a place of ours.
   return `${before}${text}${filled}`

@@ -7,7 +7,7 @@
 -- A key that crashed twice is a suspect: only a take for a run of its own gets it, and only when no other process has
 -- one of that job (index ledger_suspect). That is a first look; `alone` decides.
 -- A row that was written by a clock that is set back since waits no longer (L10).
--- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'live'.
+-- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'running'.
 -- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
 with input as materialized (
   select coalesce(x.job, (select ($3::text::text[])[1])) as job, x.key, x.take
@@ -50,11 +50,11 @@ select (select string_agg(take::text, ',') from taken where plain) as plain,
     union all
     select take,
       case
-        when not registered then 'gone'
+        when not registered then 'lease_lost'
         when state = 'quarantined' then 'quarantined'
-        when holder is null and retry_at > at then 'later'
+        when holder is null and retry_at > at then 'not_due'
         when holder is null and suspect then 'suspect'
-        else 'live'
+        else 'running'
       end,
       coalesce(extract(epoch from retry_at - at) * 1000, 0)::float8, coalesce(failures, 0), coalesce(crashes, 0), version, null
     from refused

@@ -65,9 +65,9 @@ export function sqlCoverage(db: SqlDatabase, texts: () => Statements): Coverage 
   return {
     async column(table, column) {
       const [row] = await run({ text: texts().diagnose.coveredColumn, values: [table, column] })
-      if (!row) return 'no table'
+      if (!row) return 'no_table'
       const facts = JSON.parse(row.facts as string) as { [name in keyof StateColumn]: StateColumn[name] | null }
-      if (facts.column === null) return 'no column'
+      if (facts.column === null) return 'no_column'
       return { ...(facts as StateColumn), key: facts.key ?? [], checks: facts.checks ?? [] }
     },
     values: (column) => stateValues(db, column, timeoutMs),

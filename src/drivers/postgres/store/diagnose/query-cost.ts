@@ -45,8 +45,8 @@ export async function costOf(planner: Planner, source: QuerySource, job: Job): P
     lost.push(part)
     return null
   }
-  const next = full ? await after('next page', serverPages.end(null, sizes.page, patienceMs)) : null
-  const last = full ? await after('last page', serverPages.lastKey(patienceMs)) : null
+  const next = full ? await after('next_page', serverPages.end(null, sizes.page, patienceMs)) : null
+  const last = full ? await after('last_page', serverPages.lastKey(patienceMs)) : null
   const keys = page.gaveUp ? null : await orNull(source.page(null, sizes.check, horizonMs, patienceMs))
   const asked = keys?.rows.map(({ key }) => key) ?? []
   const check = await measure('check', sizes.check, await checkQuery(asked.length > 0 ? asked : [anyKey(job)]))

@@ -177,7 +177,7 @@ async function evaluated(
   const text = `select ${['true as there', ...cells].join(', ')} from ${from} as ${quoted(alias)} where ${match.join(' and ')} limit 1`
   const { rows } = await tx.query(text, parts as SqlValue[])
   const row = rows[0]
-  if (!row) return { kind: 'no row', table }
+  if (!row) return { kind: 'no_row', table }
   const value = new Map(columns.map((column, i) => [column, row[`v${i}`] as string | null]))
   const own = plain.filter((_, i) => row[`c${i}`] !== true)
   const hidden = conditions.length - plain.length

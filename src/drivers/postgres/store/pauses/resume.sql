@@ -16,7 +16,7 @@ begun as (
 ),
 told as (
   insert into regrow.audit (at, author, action, job, detail)
-  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause over' else 'resume' end, job,
+  select regrow.clock(), coalesce($2::text, 'regrow'), case when $2::text is null then 'pause.over' else 'resume' end, job,
     json_build_object('reason', reason)::text from ended
 )
 select job from ended

@@ -1,7 +1,7 @@
 -- Drop: deletes the intents of quarantined keys, or skips their slots, and forgets what the ledger knows of them. A person's act: it
 -- is in the audit.
 -- $1 job · $2 json [key], each once · $3 author
--- Returns one row per key: 'dropped', 'not quarantined', 'row' (its work is a row of the user's), or 'kept'.
+-- Returns one row per key: 'dropped', 'not_quarantined', 'row' (its work is a row of the user's), or 'kept'.
 -- All or nothing: one key whose work is a row of the user's keeps the others. Ledger before intents and slots, as in the settle.
 with asked as materialized (
   select key from jsonb_array_elements_text($2::text::jsonb) as x(key)
@@ -44,6 +44,6 @@ told as (
   from doomed
 )
 select a.key,
-  case when d.key is not null then 'dropped' when f.key is null then 'not quarantined'
+  case when d.key is not null then 'dropped' when f.key is null then 'not_quarantined'
     when not f.own then 'row' else 'kept' end as verdict
 from asked a left join found f on f.key = a.key left join doomed d on d.key = a.key
