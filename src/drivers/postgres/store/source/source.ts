@@ -13,30 +13,12 @@ import { divider, textArray } from '../list-encoding.ts'
 import { serverPageOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { customSource } from './custom-source.ts'
+import { ownQuery, ownShape } from './own-rows.ts'
 import { isBare, pageOf, pageText } from './page-encoding.ts'
 import { plainText } from './plain-text.ts'
 import { describeQuery, type QueryShape } from './query-shape.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
-
-/** Of intents, and of slots. */
-const ownShape: QueryShape = { keys: ['"id"'], version: null, runAt: true, input: true, createdAt: true }
-const intentsOf = ({ name, uniqueUntil }: Job, texts: Statements): SqlQuery => ({
-  text:
-    uniqueUntil === 'start'
-      ? texts.intents.pending
-      : `select id, run_at, created_at, input::text as input from regrow.intents where job = $1::text`,
-  values: [name],
-})
-
-/** A schedule that is paused or has ended starts nothing, whatever the queue says. */
-const slotsOf = ({ name: lane }: Job): SqlQuery => ({
-  text: `select t.key as id, t.due_at as run_at, t.due_at as created_at, null::text as input from regrow.slots t
-    where t.lane = $1::text and t.state = 'waiting' and exists (
-      select 1 from regrow.schedules s where s.name = t.schedule and s.paused_at is null and s.ended_at is null
-    )`,
-  values: [lane],
-})
 
 /** The statement of a check, and how its answer is read. */
 export interface CheckQuery extends SqlQuery {
@@ -57,7 +39,7 @@ export interface QuerySource extends Source {
 
 export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source | QuerySource {
   if (job.custom) return customSource(db, ledger, job, job.custom)
-  const read = job.query ?? (() => (job.slots ? slotsOf(job) : intentsOf(job, texts())))
+  const read = job.query ?? (() => ownQuery(job, texts()))
   let known: Promise<QueryShape> | undefined
   let versioned = false
   let dated = false
