@@ -60,7 +60,6 @@ export type * from './store/intents.ts'
 export type * from './store/ledger.ts'
 export type { ErrorGroup, QuarantinedDetail, QuarantinedKey } from './store/quarantine.ts'
 export type * from './store/source.ts'
-export type * from './store/sql-client.ts'
 export type {
   ClaimFacts,
   HealRow,

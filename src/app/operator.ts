@@ -1,7 +1,7 @@
 // What people and tools ask of an app. Each tool gets its own ports, and nothing is opened before the first call.
 
 import { afterCommit } from '../enqueue/after-commit.ts'
-import { executorOf } from '../enqueue/arguments.ts'
+import { transactionOf } from '../enqueue/arguments.ts'
 import { acceptedInputs } from '../enqueue/intents.ts'
 import { coverage } from '../operate/coverage/coverage.ts'
 import { doctor } from '../operate/doctor/doctor.ts'
@@ -96,7 +96,8 @@ function schedules({ random, events, registry, open, leaseMs, author }: Resource
     const keeping = { schedules, push, random, events, leaseMs }
     return {
       ...{ schedules, timetable, push, events, jobs: registry.jobs(), leaseMs, author, source },
-      ...{ handOverLane, afterCommit, executorOf, mistake: patternMistake, instants: instantsOf },
+      ...{ handOverLane, afterCommit, mistake: patternMistake, instants: instantsOf },
+      transactionOf: (of, tx) => transactionOf({ adopt: async (...args) => store.adopt(...args) }, of, tx),
       keep: async (names, reason) => void (await keepSchedules(keeping, names, reason)),
       inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,
     }

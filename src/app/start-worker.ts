@@ -2,6 +2,7 @@
 import { pledge } from '../base/deferred.ts'
 import type { Events } from '../base/events.ts'
 import { retry } from '../base/retry.ts'
+import { openedHere } from '../enqueue/after-commit.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler } from '../job/handler.ts'
 import { handOver } from '../schedule/runtime-schedules.ts'
@@ -39,7 +40,7 @@ export async function startWorker(
   const worker = new Worker(
     { clock, random, events, log: reporter.log, store, source, queue, push, begin: beginning(recurring) },
     {
-      handlers: [...handlers, handOver(recurring)],
+      handlers: [...handlers, handOver({ ...recurring, openedHere })],
       concurrency,
       leaseMs,
       ...place,

@@ -2,22 +2,29 @@
 // all when it rolls back. So is what else waits for the commit.
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
-import type { SqlExecutor, TransactionOptions } from '../store/sql-client.ts'
+import type { StoreTransaction, TransactionOptions } from '../store/transaction.ts'
 
 /** What waits for the commit of a transaction that regrow opened, by what its function was given. */
-const waiting = new WeakMap<object, { readonly hints: Hint[]; readonly acts: (() => Promise<unknown>)[] }>()
+const waiting = new WeakMap<object, Waiting>()
+
+interface Waiting {
+  /** The same transaction, as the store's ports take it. */
+  readonly tx: StoreTransaction
+  readonly hints: Hint[]
+  readonly acts: (() => Promise<unknown>)[]
+}
 
 /** `open` with hints that wait for its commit. */
 export function hintingAfterCommit<Tx>(
-  open: <R>(fn: (tx: SqlExecutor, own: Tx) => Promise<R>, options?: TransactionOptions) => Promise<R>,
+  open: <R>(fn: (tx: StoreTransaction, own: Tx) => Promise<R>, options?: TransactionOptions) => Promise<R>,
   push: Push,
-): <T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T> {
+): <T>(fn: (tx: StoreTransaction, own: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T> {
   return async (fn, options) => {
     const hints: Hint[] = []
     const acts: (() => Promise<unknown>)[] = []
     const value = await open(async (tx, own) => {
       const key = own as object
-      waiting.set(key, { hints, acts })
+      waiting.set(key, { tx, hints, acts })
       try {
         return await fn(tx, own)
       } finally {
@@ -31,8 +38,8 @@ export function hintingAfterCommit<Tx>(
   }
 }
 
-/** True for a transaction that regrow opened and that has not ended: it is an executor of the store's own. */
-export const isOpenedHere = (tx: object): boolean => waiting.has(tx)
+/** A transaction that regrow opened and that has not ended, as the store's ports take it; undefined: it is one of the user's own. */
+export const openedHere = (tx: object): StoreTransaction | undefined => waiting.get(tx)?.tx
 
 /** Keeps hints until the commit when `tx` is a transaction that regrow opened; false: it is one of the user's own. */
 export function pushAfterCommit(tx: object, hints: readonly Hint[]): boolean {

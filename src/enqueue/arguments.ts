@@ -3,8 +3,11 @@
 import { RegrowError } from '../base/errors.ts'
 import { isOptions, kindOfValue } from '../base/suggest.ts'
 import type { TransactionLike } from '../job/declaration.ts'
-import type { SqlExecutor } from '../store/sql-client.ts'
-import { isOpenedHere } from './after-commit.ts'
+import type { StoreTransaction } from '../store/transaction.ts'
+import { openedHere } from './after-commit.ts'
+
+/** Makes a transaction of the user's own known to the store; `of` names the call that was given it. */
+export type AdoptTransaction = (of: string, tx: object) => Promise<StoreTransaction>
 
 /** Throws what is wrong with the items or the options of an enqueue; nothing was stored or hinted then. */
 export function checkArguments(job: string, items: unknown, options: { readonly tx?: unknown }): void {
@@ -26,30 +29,20 @@ export function checkArguments(job: string, items: unknown, options: { readonly 
 
 function checkTransaction(of: string, tx: unknown): void {
   if (typeof tx !== 'function' && (typeof tx !== 'object' || tx === null))
-    throw badTransaction(of, `is ${kindOfValue(tx)}`)
+    throw badOptions(
+      `The \`tx\` of ${of} is ${kindOfValue(tx)}; expected an open transaction of the store's database`,
+      'Pass what app.transaction or ctx.tx gave you, or the client on which you opened the transaction.',
+    )
 }
 
-/**
- * The caller's transaction, as the store uses it: its answers are checked, since wrappers of clients are written by hand. `of`: the call
- * that it was given to.
- */
-export function executorOf(of: string, tx: TransactionLike): SqlExecutor {
+/** The caller's transaction, for the ports of the store: one that regrow opened is known, any other is adopted. */
+export async function transactionOf(
+  { adopt }: { readonly adopt: AdoptTransaction },
+  of: string,
+  tx: TransactionLike,
+): Promise<StoreTransaction> {
   checkTransaction(of, tx)
-  if (isOpenedHere(tx)) return tx as SqlExecutor
-  if (typeof tx.query !== 'function') throw badTransaction(of, 'has no function `query`')
-  return {
-    async query(text, params) {
-      const answer = (await tx.query(text, params as never)) as { rows?: unknown } | null | undefined
-      if (Array.isArray(answer?.rows)) return answer as Awaited<ReturnType<SqlExecutor['query']>>
-      throw badTransaction(of, `answered ${kindOfValue(answer)} without \`rows\``)
-    },
-  }
+  return openedHere(tx) ?? adopt(of, tx)
 }
-
-const badTransaction = (of: string, what: string) =>
-  badOptions(
-    `The \`tx\` of ${of} ${what}; expected a client of pg, a transaction of PGlite, or anything with query(text, params) that answers { rows }`,
-    'Wrap another client: { query: async (text, params) => ({ rows: await … }) }. Let this error roll your transaction back.',
-  )
 
 const badOptions = (message: string, hint: string) => new RegrowError('bad_options', message, hint)

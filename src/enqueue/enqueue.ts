@@ -10,10 +10,10 @@ import type { Job } from '../job/job.ts'
 import type { Hint } from '../queue/hint.ts'
 import type { Push } from '../queue/push.ts'
 import type { Classify } from '../store/errors.ts'
+import { isInTransaction } from '../store/held-transaction.ts'
 import type { IntentRow, Intents } from '../store/intents.ts'
-import { isInTransaction } from '../store/single-connection.ts'
 import { pushAfterCommit } from './after-commit.ts'
-import { checkArguments, executorOf } from './arguments.ts'
+import { type AdoptTransaction, checkArguments, transactionOf } from './arguments.ts'
 import type { RecordTogether } from './coalesce.ts'
 import { acceptedInputs, idInUse, intentsOf, rowsThatFit } from './intents.ts'
 import { jitterOf } from './jitter.ts'
@@ -25,6 +25,7 @@ export interface EnqueuePorts {
   readonly intents: Pick<Intents, 'record' | 'openWriters'>
   readonly classify: Classify
   readonly together: RecordTogether
+  readonly adopt: AdoptTransaction
 }
 
 /** Pages on their way at a time: while the store writes one, the next one is hinted. */
@@ -79,12 +80,12 @@ export async function enqueueInputs(
   const jitter = jitterOf(ports.random, options.jitter)
   const texts = await acceptedInputs(job, inputs)
   const rowOf = intentsOf(ports, job, texts.length, options)
-  // Who is in a transaction goes alone: in it, or to be told that it waits for itself (store/single-connection.ts).
+  // Who is in a transaction goes alone: in it, or to be told that it waits for itself (drivers/sql/single-connection.ts).
   if (texts.length === 1 && !options.tx && !isInTransaction())
     return ports.together(job.name, rowOf(texts[0] as string), jitter())
   const report = { added: 0, merged: 0, dropped: 0, held: 0 }
   const keys: string[] = new Array(texts.length)
-  const tx = options.tx && executorOf(`enqueue of "${job.name}"`, options.tx)
+  const tx = options.tx && (await transactionOf(ports, `enqueue of "${job.name}"`, options.tx))
   const recordPage = async (from: number, page: readonly IntentRow[]) => {
     const answers = await ports.intents.record(job.name, page, tx)
     const [news, others]: [Hint[], Hint[]] = [[], []]

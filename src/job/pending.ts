@@ -10,6 +10,12 @@ export interface SqlQuery {
   readonly values: readonly SqlValue[]
 }
 
+/** A statement of the user's, with values as the client takes them. */
+export interface BuiltStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
 /** What query builders offer; recognised by shape, so no builder is imported. */
 export type BuiltQuery =
   | { readonly text: string; readonly values: readonly unknown[] }
@@ -69,7 +75,7 @@ function read(built: BuiltQuery): { text: string; values: readonly unknown[] } {
 }
 
 /** Text and values of what a tag or a query builder made; undefined: it is none of these. */
-export function builtStatement(built: unknown): { text: string; values: readonly unknown[] } | undefined {
+export function builtStatement(built: unknown): BuiltStatement | undefined {
   if (!built || typeof built !== 'object') return undefined
   if ('text' in built && typeof built.text === 'string')
     return { text: built.text, values: (built as { values?: readonly unknown[] }).values ?? [] }

@@ -8,8 +8,8 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Push } from '../queue/push.ts'
 import type { ScheduleSpec, Schedules, SkipReason } from '../store/schedules.ts'
-import type { SqlExecutor } from '../store/sql-client.ts'
 import type { Timetable, TimetableRow } from '../store/timetable.ts'
+import type { StoreTransaction } from '../store/transaction.ts'
 import { type NewSchedule, number, type SpecPorts, specOf, text } from './new-schedule.ts'
 import { infoOf, type ScheduleInfo, type SlotInfo, type SourceOf, withHanded } from './schedule-info.ts'
 
@@ -50,7 +50,7 @@ export interface SchedulesPorts extends SpecPorts {
   readonly author: string
   readonly source: SourceOf
   /** A transaction of the caller's as the store uses it; what is none is an error with a cure. */
-  readonly executorOf: (of: string, tx: TransactionLike) => SqlExecutor
+  readonly transactionOf: (of: string, tx: TransactionLike) => Promise<StoreTransaction>
   /** Calls this after the commit of a transaction that regrow opened; false: it is one of the user's own. */
   readonly afterCommit: (tx: object, act: () => Promise<unknown>) => boolean
   /** Makes the slots that these schedules should have now. */
@@ -73,7 +73,7 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
     async add(name, options) {
       const open = await ports()
       const { tx: theirs, ...given } = (options ?? {}) as NewSchedule
-      const tx = theirs === undefined ? undefined : open.executorOf(`add of the schedule "${name}"`, theirs)
+      const tx = theirs === undefined ? undefined : await open.transactionOf(`add of the schedule "${name}"`, theirs)
       const spec = await specOf(open, name, options && given)
       const inCode = open.jobs.some((job) => job.name === name && job.schedule)
       if (inCode || (await open.schedules.declare([spec], tx)).length === 0)

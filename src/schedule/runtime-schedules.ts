@@ -11,7 +11,7 @@ import { uniqueOfSchedule } from '../job/unique.ts'
 import type { Push } from '../queue/push.ts'
 import type { Intents } from '../store/intents.ts'
 import type { ScheduleRow, Schedules, SkipReason } from '../store/schedules.ts'
-import type { SqlExecutor } from '../store/sql-client.ts'
+import type { StoreTransaction } from '../store/transaction.ts'
 
 /** The lane of slots that hand over. No job of a user's has a name like this. */
 export const handOverLane = 'regrow.slots'
@@ -42,6 +42,8 @@ export interface HandOverPorts {
   readonly random: Random
   readonly leaseMs: number
   readonly events: Events<EventMap>
+  /** The transaction of a run, as the store's ports take it. */
+  readonly openedHere: (tx: object) => StoreTransaction | undefined
 }
 
 /** The handler that every worker has. */
@@ -86,18 +88,18 @@ async function handInput(
   const intent = { id, input: row.input as string, uniqueKey, atMs: null, inMs: 0 }
   let overlapped = false
   await ctx.tx(async (tx) => {
-    const executor = tx as unknown as SqlExecutor
+    const within = ports.openedHere(tx) as StoreTransaction
     const isOverlapped = async () => {
-      const [answer] = await intents.record(row.job, [intent], executor)
+      const [answer] = await intents.record(row.job, [intent], within)
       return answer !== undefined && answer.heldBy !== id
     }
     overlapped = await isOverlapped()
     // One in quarantine neither waits nor runs: the schedule goes on beside it, and it stays for a person.
-    if (overlapped && (await intents.yieldUnique(row.job, uniqueKey as string, executor)))
+    if (overlapped && (await intents.yieldUnique(row.job, uniqueKey as string, within)))
       overlapped = await isOverlapped()
-    if (!overlapped) return schedules.hand(keyOf(slot), { job: row.job, intent: id, key: null }, executor)
+    if (!overlapped) return schedules.hand(keyOf(slot), { job: row.job, intent: id, key: null }, within)
     if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
-    await schedules.finish([keyOf(slot)], { tx: executor, skipped: 'overlap' })
+    await schedules.finish([keyOf(slot)], { tx: within, skipped: 'overlap' })
   })
   if (!overlapped) await push([{ job: row.job, key: id, delayMs: 0, fresh: true }])
   else if (row.overlap !== 'queue') tellSkipped(ports, slot, 'overlap')

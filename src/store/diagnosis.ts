@@ -1,7 +1,16 @@
 // What a store can say about its server and about the queries of the user's jobs. Optional: doctor, why and the dry run say what
 // they cannot know without it. Everything here reads; what is wrong is decided by the caller.
 import type { Job } from '../job/job.ts'
-import type { ConnectionFacts } from './sql-client.ts'
+
+/** How a process reaches its database, for `doctor`. */
+export interface ConnectionFacts {
+  /** What regrow was given. With an address it makes pools of its own, as large as they have to be. */
+  readonly from: 'address' | 'pool' | 'client'
+  /** Connections of this process at most. */
+  readonly most: number
+  /** A pooler stands between: sessions are not the client's own. */
+  readonly pooler: boolean
+}
 
 /** The database and how this process reaches it. */
 export interface StoreFacts {

@@ -1,5 +1,5 @@
 // Work that has no natural row: a store row of its own, written once however often the write is repeated.
-import type { SqlExecutor } from './sql-client.ts'
+import type { StoreTransaction } from './transaction.ts'
 
 export interface IntentRow {
   readonly id: string
@@ -31,16 +31,16 @@ export interface Intents {
    * holds an id or a unique key of these rows: it fails with an error of the kind `lock_timeout`, and nothing is written. In `tx`, an intent that a row with
    * `untilStart` is merged into does not start before the transaction has ended.
    */
-  record(job: string, rows: readonly IntentRow[], tx?: SqlExecutor): Promise<IntentAnswer[]>
+  record(job: string, rows: readonly IntentRow[], tx?: StoreTransaction): Promise<IntentAnswer[]>
   /**
    * The claimed intents of these ids, none of which has started, give up their unique keys. Returns those that may start now: not
    * one that a row of an open transaction was merged into, and not while another intent with the same unique key is claimed.
    */
   startUnique(job: string, ids: readonly string[]): Promise<string[]>
   /** An intent in quarantine that has this unique key gives it up, in `tx` where one is given. False: there is none. */
-  yieldUnique(job: string, uniqueKey: string, tx?: SqlExecutor): Promise<boolean>
+  yieldUnique(job: string, uniqueKey: string, tx?: StoreTransaction): Promise<boolean>
   /** Deletes intents whose work is done, in `tx` where one is given; those that are gone already are no error. */
-  finish(ids: readonly string[], tx?: SqlExecutor): Promise<void>
+  finish(ids: readonly string[], tx?: StoreTransaction): Promise<void>
   /** Transactions that have written intents and are still open, the oldest first; a few of them. */
   openWriters(): Promise<OpenWriter[]>
 }

@@ -1,7 +1,8 @@
 // The ledger: one row per key that is running, backed off or quarantined; success deletes the row.
+import type { BuiltStatement } from '../job/pending.ts'
 import type { Receipt } from '../job/receipt.ts'
 import type { Checked, Source } from './source.ts'
-import type { SqlExecutor, Statement, Together } from './sql-client.ts'
+import type { StoreTransaction } from './transaction.ts'
 
 /** One claim: the fence is equality of the holder and of this take number. */
 export interface Claim {
@@ -76,13 +77,19 @@ export interface OneTripAnswer {
   readonly checked: Checked | null
 }
 
+/** What statements of effects answered, and how long the server worked on them. */
+export interface SharedAnswers {
+  readonly answers: readonly { readonly rows: Record<string, unknown>[] }[]
+  readonly tookMs: number
+}
+
 /** Settles runs together with their effects. */
 export interface SharedCommits {
   /**
    * Successes and their effects in one transaction and one round trip: all of them, or an error and nothing (S4). Effects must be
    * short: each has a time limit. All rows are of one kind of work, and none is a slot.
    */
-  settle(holder: string, rows: readonly SettleRow[], effects: readonly Statement[]): Promise<Together>
+  settle(holder: string, rows: readonly SettleRow[], effects: readonly BuiltStatement[]): Promise<SharedAnswers>
 }
 
 /** The claims and the failure memory of all keys. */
@@ -104,9 +111,9 @@ export interface Ledger {
    * Writes outcomes where holder and take match, each take once; returns the takes that were held. In `tx` it is its last statement: where
    * the client can, the COMMIT goes with it, unless one of them is not held (S4).
    */
-  settle(holder: string, rows: readonly SettleRow[], tx?: SqlExecutor): Promise<Set<number>>
+  settle(holder: string, rows: readonly SettleRow[], tx?: StoreTransaction): Promise<Set<number>>
   /** Holds claims until `tx` ends, settling nothing; returns the takes that are held. */
-  fence(holder: string, claims: readonly Claim[], tx: SqlExecutor): Promise<Set<number>>
+  fence(holder: string, claims: readonly Claim[], tx: StoreTransaction): Promise<Set<number>>
   /** Forgets back-off and quarantine of keys whose source shows another version; returns the keys cleared. */
   clear(job: string, rows: readonly { key: string; version: string }[]): Promise<string[]>
   /** Writes what came of runs that had no claim, where nothing is known of their keys; returns the keys written. */

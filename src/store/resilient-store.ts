@@ -7,6 +7,7 @@ import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
+import type { StoreTransaction } from './transaction.ts'
 
 /** Longer than any statement of ours may take, shorter than anybody's patience. */
 const deadlineMs = 25_000
@@ -33,6 +34,17 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
   const givingWay = <T>(work: () => Promise<T>): Promise<T> =>
     retry(clock, random, { delayMs: 200, again: (error, tries) => isInTheWay(error) && tries < triesToMigrate }, work)
+  /** Transactions that this store opened or adopted. */
+  const open = new WeakSet<object>()
+  const opened = (tx: StoreTransaction): StoreTransaction => {
+    open.add(tx)
+    return tx
+  }
+  /** True for a transaction, also as the option `tx`: the call belongs to it. Other arguments are data. */
+  const isWithin = (argument: unknown): boolean =>
+    typeof argument === 'object' &&
+    argument !== null &&
+    (open.has(argument) || isWithin((argument as { readonly tx?: unknown }).tx))
   /** A port that is a member of another one gets the same treatment. */
   const port = <T extends object>(name: string, methods: T, limitsMs: Readonly<Record<string, number>> = {}): T => {
     const parts = new Map<string | symbol, object>()
@@ -47,7 +59,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
         if (typeof member !== 'function') return member
         return (...args: unknown[]) => {
           // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
-          const once = args.some(isTransaction)
+          const once = args.some(isWithin)
           const work = () => member.apply(target, args)
           return (once ? ended : call)(`${name}.${String(property)}`, work, limitsMs[String(property)])
         }
@@ -70,6 +82,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     coverage: store.coverage && port('coverage', store.coverage),
     schedules: port('schedules', store.schedules),
     timetable: port('timetable', store.timetable),
+    transaction: (fn, options) => store.transaction((tx, own) => fn(opened(tx), own), options),
+    adopt: (of, tx) => opened(store.adopt(of, tx)),
     identity: () => call('store.identity', () => store.identity()),
     outdated: () => call('store.outdated', () => store.outdated()),
     prepare: ({ migrate }) =>
@@ -95,7 +109,3 @@ const originals = new WeakMap<Source, Source>()
 
 /** The store's own source behind a wrapped one. */
 export const originalSource = (source: Source): Source => originals.get(source) ?? source
-
-/** The transaction that a call belongs to. Other arguments are data. */
-const isTransaction = (argument: unknown): boolean =>
-  typeof (argument as { query?: unknown } | null | undefined)?.query === 'function'

@@ -1,6 +1,6 @@
 // What recurs: a schedule has a row, and each of its instants becomes a slot, a row that ran or was skipped with a reason.
 // Decisions are made outside; a write goes through only where nobody else has written since it was read.
-import type { SqlExecutor } from './sql-client.ts'
+import type { StoreTransaction } from './transaction.ts'
 
 /** Why an instant did not run. */
 export type SkipReason = 'missed' | 'paused' | 'ended' | 'replaced' | 'overlap' | 'dropped'
@@ -107,7 +107,7 @@ export interface Schedules {
    * that a person ended stays as it is. In `tx` where one is given. Returns the names that are there now, as declared by code or not
    * as they were asked for.
    */
-  declare(specs: readonly ScheduleSpec[], tx?: SqlExecutor): Promise<string[]>
+  declare(specs: readonly ScheduleSpec[], tx?: StoreTransaction): Promise<string[]>
   /** Schedules by name, and the store's time. `leaseMs`: how long a silent worker counts as live. */
   look(names: readonly string[], leaseMs: number): Promise<{ atMs: number; rows: ScheduleRow[] }>
   /** The next schedules by name, for an audit. */
@@ -127,7 +127,7 @@ export interface Schedules {
   /** Ends what nobody declares any more, and forgets old slots. */
   tidy(leaseMs: number): Promise<Tidied>
   /** Notes what the slot of this key hands over, in `tx` where one is given. */
-  hand(key: string, handed: Handed, tx?: SqlExecutor): Promise<void>
+  hand(key: string, handed: Handed, tx?: StoreTransaction): Promise<void>
   /** Ends slots outside of the ledger, in `tx` where one is given: as run, or as skipped for a reason. */
-  finish(keys: readonly string[], options?: { tx?: SqlExecutor | undefined; skipped?: SkipReason }): Promise<void>
+  finish(keys: readonly string[], options?: { tx?: StoreTransaction | undefined; skipped?: SkipReason }): Promise<void>
 }

@@ -13,10 +13,10 @@ import type { Pauses } from './pauses.ts'
 import type { StoreQuarantine } from './quarantine.ts'
 import type { Schedules } from './schedules.ts'
 import type { Source } from './source.ts'
-import type { SqlExecutor, TransactionOptions } from './sql-client.ts'
 import type { StoreStatus } from './status.ts'
 import type { Sweeps } from './sweeps.ts'
 import type { Timetable } from './timetable.ts'
+import type { StoreTransaction, TransactionOptions } from './transaction.ts'
 import type { Workers } from './workers.ts'
 
 /** `Tx` is the transaction as the store's client knows it. */
@@ -39,12 +39,17 @@ export interface Store<Tx = Transaction> {
   readonly coverage?: Coverage | undefined
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
-  transaction<T>(fn: (tx: SqlExecutor, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
+  transaction<T>(fn: (tx: StoreTransaction, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The kind of an error that a call of this store ended with. Knows errors of connections that could not be made, too. */
   readonly classify: Classify
   /** What a person should do about such an error, where it is known. */
   readonly advise?: ((error: unknown) => string | undefined) | undefined
-  /** A connection for a run's transactions, before it starts; null: there are enough. See `SqlDatabase.reserve`. */
+  /**
+   * A transaction that the user opened on this store's database, for the ports. `of` names the call that was given it. Throws
+   * `bad_options` for anything else.
+   */
+  adopt(of: string, tx: object): StoreTransaction
+  /** A connection for a run's transactions, before it starts; null: there are enough.  */
   readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */
   identity(): Promise<string>

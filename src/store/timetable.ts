@@ -1,7 +1,7 @@
 // What people see of schedules, and what they do with them.
 
 import type { ScheduleSpec, SkipReason } from './schedules.ts'
-import type { SqlExecutor } from './sql-client.ts'
+import type { StoreTransaction } from './transaction.ts'
 
 /**
  * Work that a slot handed over to another job, and how it stands. `pending`: it waits; `done`: an intent succeeded, or a row is no longer
@@ -70,7 +70,7 @@ export interface Timetable {
     leaseMs: number,
   ): Promise<{ at: Date; rows: TimetableRow[] }>
   /** In `tx` where one is given: what it has written is seen. */
-  find(name: string, leaseMs: number, tx?: SqlExecutor): Promise<TimetableRow | null>
+  find(name: string, leaseMs: number, tx?: StoreTransaction): Promise<TimetableRow | null>
   /** Slots of a schedule, newest first. */
   slots(name: string, limit: number): Promise<TimetableSlot[]>
   /** Schedules that should run and do not, the oldest first; `declared`: names that the code declares. */

@@ -1,7 +1,7 @@
 // Upper arrow on Postgres: pushes of concurrent callers travel together, and each caller learns what became of its own hints.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { SqlExecutor } from '../../src/drivers/sql/client.ts'
 import type { Hint } from '../../src/queue/hint.ts'
-import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { QueuePlace, StandingClock } from '../services/queue-place.ts'
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { pledge } from '../../src/base/deferred.ts'
 import { Bell } from '../../src/drivers/postgres/queue/notifier.ts'
 import { statements } from '../../src/drivers/postgres/queue/statements.gen.ts'
-import type { SqlExecutor } from '../../src/store/sql-client.ts'
+import type { SqlExecutor } from '../../src/drivers/sql/client.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 
 let place: QueuePlace

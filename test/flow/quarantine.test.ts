@@ -1,4 +1,5 @@
 // A person looks at what failed for good, releases it or drops it, pauses a job, and asks how everything stands.
+
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -6,6 +7,7 @@ import { z } from 'zod'
 import { systemClock } from '../../src/base/clock.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
+import { executorOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { type App, type EventMap, regrow, type StoreDriver, sql } from '../../src/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
@@ -41,7 +43,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     }
   }
 
-  const query = (text: string) => store.transaction((tx) => tx.query(text)).then(({ rows }) => rows)
+  const query = (text: string) => store.transaction((tx) => executorOf(tx).query(text)).then(({ rows }) => rows)
   const settled = (times: number) =>
     new Promise<EventMap['job.settled'][]>((resolve) => {
       const seen: EventMap['job.settled'][] = []
@@ -227,7 +229,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
       ...Array.from({ length: 1_500 }, () => randomUUID()),
     ]
     await store.transaction((tx) =>
-      tx.query(
+      executorOf(tx).query(
         `insert into regrow.ledger (job, key, state) select 'thing.make', key, 'quarantined' from jsonb_array_elements_text($1::text::jsonb) as x(key)`,
         [JSON.stringify(odd)],
       ),

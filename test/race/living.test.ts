@@ -1,5 +1,7 @@
 // Races of beat and free: with the takes, settles and releases of who lives, who dies, and who has just begun to live.
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { executorOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import type { Claim } from '../../src/store/ledger.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -41,7 +43,7 @@ test('a settle that waits for a free is discarded: the key is somebody else’s'
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const slow = await stores.store(client)
   const settling = await one.transaction(async (tx) => {
-    await tx.query(statements.workers.free, [leaseMs])
+    await executorOf(tx).query(statements.workers.free, [leaseMs])
     const late = slow.ledger.settle('dying', outcomes([claim]))
     await stores.blocked(rows[0].pid)
     return { late }

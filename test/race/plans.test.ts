@@ -1,15 +1,17 @@
 // How Postgres plans the statements on big tables: by index, key by key, whether or not anybody has analysed them.
 // Tables that churn have no statistics, or those of another hour: a plan that may flip will flip.
+
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { walking } from '../../src/drivers/postgres/client/prepared.ts'
 import { migrate } from '../../src/drivers/postgres/store/migrations/migrate.ts'
+import { executorOf, transactionOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
+import type { SqlDatabase, SqlExecutor } from '../../src/drivers/sql/client.ts'
 import { readJob } from '../../src/job/job.ts'
 import type { IntentRow } from '../../src/store/intents.ts'
 import type { SettleRow } from '../../src/store/ledger.ts'
-import type { SqlDatabase, SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -192,9 +194,13 @@ const inARow = (count: number): SettleRow[] =>
   some(count, 1).map((n) => ({ ...(outcomes(true)[1] as SettleRow), key: uuid(n), take: 900_000 + n }))
 
 /** A transaction whose last statement takes the COMMIT along, or would. */
-const sealing: SqlExecutor = { query: (...args) => recorded.query(...args), last: (...args) => recorded.query(...args) }
+const sealing = transactionOf({
+  query: (...args) => recorded.query(...args),
+  last: (...args) => recorded.query(...args),
+})
 
-const pardon = () => store.transaction((tx) => tx.query(statementsFor(newestSchema).workers.pardon, ['["w1", "w2"]']))
+const pardon = () =>
+  store.transaction((tx) => executorOf(tx).query(statementsFor(newestSchema).workers.pardon, ['["w1", "w2"]']))
 
 const aside = () => some(100, 37).map((n) => ({ ...(outcomes(false)[0] as SettleRow), job: 'a', key: `s${n}` }))
 

@@ -1,10 +1,12 @@
 // Races of the take: with another take, and with the settle of who held the key.
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { executorOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
+import type { SqlExecutor } from '../../src/drivers/sql/client.ts'
 import type { Job } from '../../src/job/job.ts'
 import { readJob } from '../../src/job/job.ts'
 import type { Claim } from '../../src/store/ledger.ts'
-import type { SqlExecutor } from '../../src/store/sql-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { claims, granted, keys, outcomes, Stores } from './stores.ts'
@@ -71,7 +73,7 @@ test('a take that began before the holder finished is granted, and the check tha
   const [claim] = (await granted(store, 'w0', claims(['x']))) as [Claim]
   const finish = () =>
     store.transaction(async (tx) => {
-      await tx.query(`update things set state = 'done' where id = 'x'`)
+      await executorOf(tx).query(`update things set state = 'done' where id = 'x'`)
       await store.ledger.settle('w0', outcomes([claim]), tx)
     })
   const snapshot = await stores.client()
@@ -103,8 +105,9 @@ test('what eight workers take, check and finish in transactions has each effect 
         const some = ready.slice(at, at + 5)
         const list = JSON.stringify(some.map(({ key }) => key))
         await store.transaction(async (tx) => {
-          await tx.query(`insert into effects select jsonb_array_elements_text($1::text::jsonb)`, [list])
-          await tx.query(
+          const { query } = executorOf(tx)
+          await query(`insert into effects select jsonb_array_elements_text($1::text::jsonb)`, [list])
+          await query(
             `update things set state = 'done' where id in (select jsonb_array_elements_text($1::text::jsonb))`,
             [list],
           )
@@ -124,7 +127,7 @@ async function behind<T>(first: (tx: SqlExecutor) => Promise<unknown>, late: (st
   const { rows } = await client.query('select pg_backend_pid() as pid')
   const slow = await stores.store(client)
   const { waiting } = await (eight[0] as Store).transaction(async (tx) => {
-    await first(tx)
+    await first(executorOf(tx))
     const begun = late(slow)
     await stores.blocked(rows[0].pid)
     return { waiting: begun }

@@ -6,7 +6,7 @@ import { type OpenDatabase, openDatabase } from '../../src/drivers/postgres/clie
 import { PostgresQueue, type PostgresQueueOptions } from '../../src/drivers/postgres/queue/postgres-queue.ts'
 import { regrown } from '../../src/drivers/postgres/queue/recreate-missing-tables.ts'
 import { sqlStore } from '../../src/drivers/postgres/store/store.ts'
-import type { SqlExecutor } from '../../src/store/sql-client.ts'
+import type { SqlExecutor } from '../../src/drivers/sql/client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from './database.ts'
 

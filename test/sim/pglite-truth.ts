@@ -183,6 +183,7 @@ export class PgliteTruth implements Truth {
             return fn(lent as never, lent)
           }),
         ),
+      adopt: (of, tx) => real.adopt(of, tx),
       identity: () => real.identity(),
       outdated: async () => false,
       prepare: async () => {},

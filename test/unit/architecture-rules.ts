@@ -15,6 +15,7 @@ const STEPS = ['enqueue', 'worker', 'sweep', 'schedule', 'operate']
 const STAGES = ['worker/claim.ts', 'worker/run/run.ts', 'worker/settle.ts']
 const CORE = ['base', 'job', 'store', 'queue']
 const POSTGRES_STORE = 'drivers/postgres/store'
+const SQL = 'drivers/sql'
 
 /** What each room may import besides itself. A driver is a room of its own: `drivers/redis`; so is the store of Postgres. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -27,9 +28,11 @@ const ROOMS: Record<string, readonly string[]> = {
   'index.ts': [...CORE, ...STEPS, 'drivers', 'app'],
   // drivers/driver.ts is the port that every driver fills; the folders beside it are the drivers.
   drivers: [...CORE, 'drivers'],
-  [POSTGRES_STORE]: ['base', 'job', 'store'],
-  'drivers/postgres': [...CORE, 'drivers', POSTGRES_STORE],
-  'drivers/pglite': [...CORE, 'drivers', POSTGRES_STORE],
+  // How drivers speak SQL to whatever client they have.
+  [SQL]: CORE,
+  [POSTGRES_STORE]: ['base', 'job', 'store', SQL],
+  'drivers/postgres': [...CORE, 'drivers', SQL, POSTGRES_STORE],
+  'drivers/pglite': [...CORE, 'drivers', SQL, POSTGRES_STORE],
 }
 
 /** Packages and the rooms that may know them. */
@@ -68,6 +71,16 @@ function uses(file: SourceFile, pattern: RegExp): string[] {
     const line = file.code.slice(0, match.index).split('\n').length
     return `uses ${match[0]} in line ${line}`
   })
+}
+
+/** Exported interfaces and their methods, also those that are written as properties. */
+function interfacesIn(text: string): { name: string; methods: string[] }[] {
+  return [...text.matchAll(/^export interface (\w+)[^{]*\{\n([\s\S]*?)^\}/gm)].map(([, name, body]) => ({
+    name: name as string,
+    methods: [...(body as string).matchAll(/^ {2}(?:readonly )?(\w+)\??(?:<[^>]*>)?(?:\(|: \(*(?:<[^>]*>)?\()/gm)].map(
+      ([, method]) => method as string,
+    ),
+  }))
 }
 
 const isPublicIndex = (target: string): boolean => target === 'index.ts' || /^drivers\/[^/]+\/index\.ts$/.test(target)
@@ -157,6 +170,25 @@ export const rules: readonly Rule[] = [
       if (file.path.startsWith('drivers/')) return []
       const states = [...file.text.matchAll(SQLSTATE)].map(([found]) => `holds the SQLSTATE ${found}`)
       return [...states, ...uses(file, /\bsqlState\b/g)]
+    },
+  },
+  {
+    name: 'no SQL type outside the drivers and what users write',
+    why: 'A port that passes statements can be served by one family of databases only, and its caller decides what that driver should.',
+    instead:
+      'Name the verb in the port, and pass an opaque value (job/receipt.ts, job/server-page.ts, store/transaction.ts).',
+    check: (file) =>
+      /^(drivers|job)\/|^index\.ts$/.test(file.path) ? [] : uses(file, /\bSql(?:Query|Value|Executor|Database)\b/g),
+  },
+  {
+    name: 'a port has at most eight methods',
+    why: 'Every driver implements all of them, and every wrapper has to be right for each.',
+    instead: 'Cut the port by what its readers need; what only some drivers can do is an optional port of its own.',
+    check(file) {
+      if (!/^(store|queue)\/[^/]+\.ts$|^drivers\/driver\.ts$/.test(file.path)) return []
+      return interfacesIn(file.text)
+        .filter(({ methods }) => methods.length > 8)
+        .map(({ name, methods }) => `${name} has ${methods.length} methods: ${methods.join(', ')}`)
     },
   },
   {

@@ -15,6 +15,9 @@ const files = readdirSync(src, { recursive: true, withFileTypes: true })
   .map((entry) => join(entry.parentPath, entry.name))
   .map((file) => scan(relative(src, file).split(sep).join('/'), readFileSync(file, 'utf8')))
 
+/** An interface of nine methods. */
+const nineMethods = `export interface Port {\n${[...'abcdefghi'].map((name) => `  ${name}(): void`).join('\n')}\n}\n`
+
 describe('src', () => {
   test('has files to check', () => {
     expect(
@@ -141,6 +144,27 @@ describe('a rule that is broken is seen', () => {
         ['drivers/postgres/store/errors.ts', `if (sqlState(error) === '40P01') return`],
         ['worker/settle.ts', `if (store.classify(error) === 'conflict') return`],
         ['store/errors.ts', `const codes = ['EPIPE', '32767', '-32768']`],
+      ],
+    },
+    'no SQL type outside the drivers': {
+      broken: [
+        ['worker/claim.ts', `import type { SqlQuery } from '../job/pending.ts'`],
+        ['store/ledger.ts', 'export interface Ledger { settle(tx: SqlExecutor): void }'],
+      ],
+      kept: [
+        ['drivers/postgres/store/store.ts', 'let db: SqlDatabase'],
+        ['job/pending.ts', 'export interface SqlQuery {}'],
+      ],
+    },
+    'a port has at most eight methods': {
+      broken: [
+        ['store/ledger.ts', nineMethods],
+        ['queue/queue.ts', nineMethods.replace('  i(): void', '  readonly i?: (() => void) | undefined')],
+        ['store/ledger.ts', nineMethods.replace('  i(): void', '  i<T>(fn: (tx: T) => Promise<T>): Promise<T>')],
+      ],
+      kept: [
+        ['store/ledger.ts', nineMethods.replace('  i(): void', '  readonly i: boolean')],
+        ['worker/claim.ts', nineMethods],
       ],
     },
     'a file is named': {

@@ -3,10 +3,10 @@ import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
 import { kindOfValue } from '../../base/suggest.ts'
 import { MemoryQueue } from '../../queue/memory.ts'
-import { oneConnection } from '../../store/single-connection.ts'
-import type { Row, SqlDatabase, SqlExecutor } from '../../store/sql-client.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
 import { sqlStore } from '../postgres/store/store.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../sql/client.ts'
+import { oneConnection } from '../sql/single-connection.ts'
 import { keepPrivate, lockDirectory } from './lock.ts'
 
 interface PgliteExecutor {

@@ -1,8 +1,8 @@
 // What a case of the store suite works with, and the short words its steps are written in.
 import assert from 'node:assert/strict'
+import type { Row, SqlExecutor } from '../../drivers/sql/client.ts'
 import type { Clock, Handler } from '../../index.ts'
 import type { Claim, SettleRow, TakeAnswer } from '../../store/ledger.ts'
-import type { Row, SqlExecutor } from '../../store/sql-client.ts'
 import type { Store } from '../../store/store.ts'
 
 /** A declared job, as a source is made for it. */

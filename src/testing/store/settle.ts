@@ -102,8 +102,8 @@ export const settleCases: readonly Case<StoreContext>[] = [
     async run(context) {
       const { claim, one } = await held(context)
       await context.query('create table regrow_testing.effects (key text)')
-      await context.store.transaction(async (tx) => {
-        await tx.query(`insert into regrow_testing.effects values ('x')`)
+      await context.store.transaction(async (tx, own) => {
+        await own.query(`insert into regrow_testing.effects values ('x')`)
         assert.deepEqual([...(await context.store.ledger.settle(one, [outcome(claim)], tx))], [claim.take])
       })
       assert.deepEqual(await context.store.ledger.standing(jobName, ['x']), [])
@@ -116,8 +116,8 @@ export const settleCases: readonly Case<StoreContext>[] = [
       const { claim, one } = await held(context)
       await context.query('create table regrow_testing.effects (key text)')
       const lost = { ...claim, key: 'z', take: context.nextTake() }
-      const failing = context.store.transaction(async (tx) => {
-        await tx.query(`insert into regrow_testing.effects values ('x')`)
+      const failing = context.store.transaction(async (tx, own) => {
+        await own.query(`insert into regrow_testing.effects values ('x')`)
         const { size } = await context.store.ledger.settle(one, [outcome(claim), outcome(lost)], tx)
         if (size < 2) throw new Error('not all of them are held')
       })

@@ -4,11 +4,11 @@ import { RegrowError } from '../../base/errors.ts'
 import type { Random } from '../../base/random.ts'
 import { retry } from '../../base/retry.ts'
 import type { Transaction } from '../../job/handler.ts'
-import { builtStatement } from '../../job/pending.ts'
+import { type BuiltStatement, builtStatement } from '../../job/pending.ts'
 import type { Classify } from '../../store/errors.ts'
 import type { Finish, Ledger, SettleRow } from '../../store/ledger.ts'
 import type { Source } from '../../store/source.ts'
-import type { SqlExecutor, Statement, TransactionOptions } from '../../store/sql-client.ts'
+import type { StoreTransaction, TransactionOptions } from '../../store/transaction.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ready } from '../stages.ts'
 import type { RunState } from './context.ts'
@@ -47,7 +47,7 @@ export interface TransactPorts {
   readonly claims: Claims
   readonly classify: Classify
   readonly transaction: <T>(
-    fn: (tx: SqlExecutor, own: unknown) => Promise<T>,
+    fn: (tx: StoreTransaction, own: unknown) => Promise<T>,
     options?: TransactionOptions,
   ) => Promise<T>
   readonly source: (entry: Ready) => Source
@@ -116,7 +116,7 @@ async function attempt<T>(
   }
   let closed = () => {}
   const opened = (abandon: Abandon) => (closed = calls.opened(abandon))
-  const effects = async (tx: SqlExecutor, own: unknown) => {
+  const effects = async (tx: StoreTransaction, own: unknown) => {
     calls.assertAlone()
     const value = await fn(own as never)
     calls.assertAlone()
@@ -153,7 +153,7 @@ async function attempt<T>(
   return value
 }
 
-function statementOf(work: unknown): Statement {
+function statementOf(work: unknown): BuiltStatement {
   const statement = builtStatement(work)
   if (statement && statement.text.trim() !== '') return statement
   throw new RegrowError(

@@ -2,20 +2,20 @@
 // same moment share a transaction. Whatever goes wrong in it is undone for all of them (S4), and each goes by itself then.
 import { Batcher } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { BuiltStatement } from '../../job/pending.ts'
 import type { Ledger, SettleRow, SharedCommits } from '../../store/ledger.ts'
-import type { Row, Statement } from '../../store/sql-client.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ready } from '../stages.ts'
 
 /** What a statement answered. */
 interface Rows {
-  readonly rows: Row[]
+  readonly rows: Record<string, unknown>[]
 }
 
 /** What one run leaves behind: a statement, and its own success. */
 export interface Effect {
   readonly entry: Ready
-  readonly statement: Statement
+  readonly statement: BuiltStatement
   readonly row: SettleRow
   /** False: its run called ctx.tx a second time meanwhile, and fails. */
   readonly maySend: () => boolean

@@ -2,8 +2,8 @@
 // are sorted.
 
 import type { SettleRow, TakeAnswer } from '../../../src/store/ledger.ts'
-import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Turn } from '../../../src/store/sweeps.ts'
+import type { StoreTransaction } from '../../../src/store/transaction.ts'
 import type { AppTx } from '../store/database.ts'
 import { holders, jobNames, leaseMs } from './store-cast.ts'
 import type { Subject } from './store-subject.ts'
@@ -27,7 +27,7 @@ export interface Memory {
 
 /** The transaction that a call takes part in. */
 export interface Inside {
-  readonly tx: SqlExecutor
+  readonly tx: StoreTransaction
   readonly own: AppTx
 }
 

@@ -1,7 +1,7 @@
 // Every row of every table of both sides, in one form: names in camelCase, times in epoch ms, heals by their order instead of
 // their numbers (sequences leave gaps where they like). Left out: the detail of audit rows (its times are written as text,
 // with the zone of the session).
-import type { SqlExecutor } from '../../../src/store/sql-client.ts'
+import type { SqlExecutor } from '../../../src/drivers/sql/client.ts'
 import type { SimDatabase } from '../store/database.ts'
 
 type Columns = Record<string, unknown>

@@ -1,8 +1,9 @@
 // The two sides of the agreement behind one face: a store, the application's tables, and a clock that the test moves.
 
 import { classify } from '../../../src/drivers/postgres/store/errors.ts'
+import { executorOf, transactionOf } from '../../../src/drivers/postgres/store/opaque.ts'
+import type { SqlExecutor } from '../../../src/drivers/sql/client.ts'
 import type { Job } from '../../../src/job/job.ts'
-import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type AppRow, type AppTx, type OwnTable, SimDatabase } from '../store/database.ts'
 import { columnsOf, jobOf, queries, slotsJob } from './store-cast.ts'
@@ -76,7 +77,7 @@ export function sqlSubject(
           try {
             return await fn(
               // Without its COMMIT: here a transaction may go on after a settle, or be rolled back.
-              { query: (text, params) => tx.query(text, params) },
+              transactionOf({ query: (text, params) => executorOf(tx).query(text, params) }),
               appTx((text, params) => own.query(text, params)),
             )
           } finally {

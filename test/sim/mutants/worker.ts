@@ -32,8 +32,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'statement-of-a-failed-transaction-again',
     'a statement that conflicts is tried again inside its transaction, which has failed: its error hides the conflict',
     'src/store/resilient-store.ts',
-    'const once = args.some(isTransaction)',
-    'const once = args.length < 0 && args.some(isTransaction)',
+    'const once = args.some(isWithin)',
+    'const once = args.length < 0 && args.some(isWithin)',
     test('unit/store/resilient-store'),
   ),
   mutant(

@@ -3,8 +3,8 @@
 
 import { classify } from '../../../src/drivers/postgres/store/errors.ts'
 import { newestSchema } from '../../../src/drivers/postgres/store/statements-by-schema.ts'
-import type { SqlExecutor } from '../../../src/store/sql-client.ts'
 import type { Store } from '../../../src/store/store.ts'
+import type { StoreTransaction } from '../../../src/store/transaction.ts'
 import { type AppRow, type AppTx, acted, ownStatements, sessionOf, transactionOf } from './app-tx.ts'
 import { simAudits } from './audits.ts'
 import type { Change } from './engine.ts'
@@ -84,6 +84,8 @@ export class SimDatabase {
       timetable: simTimetable(schema),
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
+      // A script's transaction, which is open in the model already.
+      adopt: (_, tx) => tx as StoreTransaction,
       identity: async () => 'simulated',
       outdated: async () => false,
       prepare: async () => {},
@@ -189,13 +191,13 @@ export class SimDatabase {
     return made
   }
 
-  async #transaction<T>(fn: (tx: SqlExecutor, own: AppTx) => Promise<T>): Promise<T> {
+  async #transaction<T>(fn: (tx: StoreTransaction, own: AppTx) => Promise<T>): Promise<T> {
     const { engine } = this.#schema
     const session = engine.begin()
     const tx = transactionOf(this.#schema, session, this.#table)
     let value: T
     try {
-      value = await fn(tx, tx)
+      value = await fn(tx as unknown as StoreTransaction, tx)
     } catch (error) {
       engine.rollback(session)
       throw error

@@ -3,11 +3,11 @@
 
 import { customSource } from '../../../src/drivers/postgres/store/source/custom-source.ts'
 import { unusableRows } from '../../../src/drivers/postgres/store/source/page-encoding.ts'
+import type { SqlDatabase } from '../../../src/drivers/sql/client.ts'
 import type { Job } from '../../../src/job/job.ts'
 import { isKeyLength } from '../../../src/job/key.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Page, PageRow, PendingKey, Source } from '../../../src/store/source.ts'
-import type { SqlDatabase } from '../../../src/store/sql-client.ts'
 import type { AppRow } from './app-tx.ts'
 import { byBytes, byParts, type KeyParts, partsOf } from './order.ts'
 import { type IntentRow, ledgerId, type Schema } from './schema.ts'

@@ -118,14 +118,15 @@ test('a statement that conflicts is tried again by itself, and never inside a tr
                 throw Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
               },
             }
-          : classify,
+          : name === 'transaction'
+            ? (fn: (tx: object) => unknown) => fn({})
+            : classify,
       ownKeys: () => [],
     },
   ) as Store
   const clock = new VirtualClock()
-  const { ledger } = guardedStore(store, clock, { float: () => 0.5, hex: () => '' })
-  const tx = { query: async () => ({ rows: [] }) }
-  await expect(ledger.settle('w1', [], tx)).rejects.toMatchObject({ code: '40001' })
+  const { ledger, transaction } = guardedStore(store, clock, { float: () => 0.5, hex: () => '' })
+  await expect(transaction((tx) => ledger.settle('w1', [], tx))).rejects.toMatchObject({ code: '40001' })
   expect(asked).toBe(1)
   asked = 0
   const alone = expect(ledger.settle('w1', [])).rejects.toMatchObject({ code: '25P02' })

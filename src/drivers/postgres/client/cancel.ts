@@ -1,7 +1,7 @@
 // Ends a statement that takes too long: asks the server to cancel it, and drops the connection when that does not help.
 import type { Clock } from '../../../base/clock.ts'
 import { messageOf } from '../../../base/errors.ts'
-import type { SqlExecutor } from '../../../store/sql-client.ts'
+import type { SqlExecutor } from '../../sql/client.ts'
 import type { PgClient, PgPool } from './client.ts'
 import { quieten } from './client.ts'
 import { ownStatement } from './own-statement.ts'

@@ -1,6 +1,6 @@
 // What regrow needs of `pg`, by shape: a pool, a client, and what its transactions are to the user. No type of `pg` itself:
 // whoever gives a url has no need of its types.
-import type { Row, SqlField } from '../../../store/sql-client.ts'
+import type { Row, SqlField } from '../../sql/client.ts'
 
 interface PgAnswer {
   rows: Row[]

@@ -4,7 +4,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { withDeadline } from '../../../base/deadline.ts'
 import { readable } from '../../../base/duration.ts'
-import type { SqlExecutor } from '../../../store/sql-client.ts'
+import type { SqlExecutor } from '../../sql/client.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'
 import type { LoneClient } from './listen.ts'
 import { ownStatement } from './own-statement.ts'

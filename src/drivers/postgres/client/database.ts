@@ -6,16 +6,10 @@ import { RegrowError } from '../../../base/errors.ts'
 import { Lanes } from '../../../base/lanes.ts'
 import { limited } from '../../../base/semaphore.ts'
 import type { SqlQuery } from '../../../job/pending.ts'
-import { oneConnection, oneTransaction } from '../../../store/single-connection.ts'
-import type {
-  ConnectionFacts,
-  InARow,
-  Row,
-  SqlDatabase,
-  SqlExecutor,
-  WithinOptions,
-} from '../../../store/sql-client.ts'
+import type { ConnectionFacts } from '../../../store/diagnosis.ts'
 import type { StoreSurroundings } from '../../driver.ts'
+import type { InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../../sql/client.ts'
+import { oneConnection, oneTransaction } from '../../sql/single-connection.ts'
 import type { Listen } from '../queue/notifier.ts'
 import { checkedAddress } from './address.ts'
 import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'

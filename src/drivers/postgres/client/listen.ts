@@ -2,7 +2,7 @@
 // listens to would be heard in somebody else's session.
 import type { Clock } from '../../../base/clock.ts'
 import { withDeadline } from '../../../base/deadline.ts'
-import type { Row } from '../../../store/sql-client.ts'
+import type { Row } from '../../sql/client.ts'
 import { channel, type Listen } from '../queue/notifier.ts'
 import type { PgPool } from './client.ts'
 import { isDirect } from './server-process.ts'

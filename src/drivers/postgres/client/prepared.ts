@@ -3,7 +3,7 @@
 // somebody else's session.
 import { createHash } from 'node:crypto'
 import type { SqlQuery } from '../../../job/pending.ts'
-import type { InARow } from '../../../store/sql-client.ts'
+import type { InARow } from '../../sql/client.ts'
 import { sqlState } from '../store/errors.ts'
 import { type CancellableExecutor, type Canceller, cancellable } from './cancel.ts'
 import { type PgClient, type PgPool, quieten } from './client.ts'

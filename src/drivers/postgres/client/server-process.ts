@@ -1,6 +1,6 @@
 // The server process behind a connection, and what the server says of such processes. A pooler answers with processes of its own:
 // behind one there is nothing to know.
-import type { Row } from '../../../store/sql-client.ts'
+import type { Row } from '../../sql/client.ts'
 
 /** A process of the server. Its number alone may belong to another one after a failover. */
 export interface ServerProcess {

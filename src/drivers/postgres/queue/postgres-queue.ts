@@ -22,7 +22,7 @@ import {
   type QueueFacts,
   type QueueInspection,
 } from '../../../queue/queue.ts'
-import type { Row, SqlDatabase, SqlExecutor } from '../../../store/sql-client.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../../sql/client.ts'
 import { sqlState } from '../store/errors.ts'
 import { textArray } from '../store/list-encoding.ts'
 import { receiptOf } from '../store/opaque.ts'

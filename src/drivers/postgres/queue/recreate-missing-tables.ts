@@ -1,6 +1,6 @@
 // The queue's tables are a view: when somebody drops them, the next statement makes them anew, and the sweep fills them.
 
-import type { SqlExecutor } from '../../../store/sql-client.ts'
+import type { SqlExecutor } from '../../sql/client.ts'
 import { sqlState } from '../store/errors.ts'
 import { hintTables } from '../store/migrations/migrate.ts'
 

@@ -2,7 +2,7 @@
 // table that has grown far beyond its hints is emptied, and what it held is put back in the same transaction: nobody takes it
 // for a loss. So is the canary's, whose one row has a new version each second.
 import type { Clock } from '../../../base/clock.ts'
-import type { SqlDatabase, SqlExecutor } from '../../../store/sql-client.ts'
+import type { SqlDatabase, SqlExecutor } from '../../sql/client.ts'
 import { sqlState } from '../store/errors.ts'
 import { statements } from './statements.gen.ts'
 

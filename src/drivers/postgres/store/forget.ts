@@ -1,7 +1,7 @@
 // Forgetting a job, in SQL.
 
 import type { Forgetting } from '../../../store/forgetting.ts'
-import type { Row, SqlDatabase } from '../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../sql/client.ts'
 import type { Statements } from './statements-by-schema.ts'
 
 const timeoutMs = 20_000

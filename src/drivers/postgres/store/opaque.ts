@@ -1,7 +1,9 @@
-// What core passes between the queue and the store in Postgres without looking into it: receipts of hints, and pages of rows.
+// What core passes on without looking into it: receipts of hints, pages of rows, and open transactions.
 import type { SqlQuery } from '../../../job/pending.ts'
 import type { Receipt } from '../../../job/receipt.ts'
 import type { ServerPage } from '../../../job/server-page.ts'
+import type { StoreTransaction } from '../../../store/transaction.ts'
+import type { SqlExecutor } from '../../sql/client.ts'
 
 /** The hint that a receipt is for. */
 export interface HintIdentity {
@@ -18,3 +20,6 @@ export const hintOf = (receipt: Receipt): HintIdentity => receipt as unknown as 
  */
 export const serverPageOf = (query: SqlQuery): ServerPage => query as unknown as ServerPage
 export const queryOf = (page: ServerPage): SqlQuery => page as unknown as SqlQuery
+
+export const transactionOf = (executor: SqlExecutor): StoreTransaction => executor as unknown as StoreTransaction
+export const executorOf = (tx: StoreTransaction): SqlExecutor => tx as unknown as SqlExecutor

@@ -1,8 +1,9 @@
 // A Store over any SQL database of the Postgres family.
 import { RegrowError } from '../../../base/errors.ts'
 import type { Job } from '../../../job/job.ts'
-import type { SqlDatabase } from '../../../store/sql-client.ts'
 import type { Store } from '../../../store/store.ts'
+import type { SqlDatabase } from '../../sql/client.ts'
+import { adoptTransaction } from './adopt-transaction.ts'
 import { sqlMarks } from './canary/canary.ts'
 import { sqlLedger } from './claims/claims.ts'
 import { sqlCoverage } from './diagnose/coverage.ts'
@@ -12,6 +13,7 @@ import { sqlForgetting } from './forget.ts'
 import { sqlIntents } from './intents/intents.ts'
 import { sqlAudits } from './ledger-audit/ledger-audit.ts'
 import { migrate, migratedVersion, schemaVersion } from './migrations/migrate.ts'
+import { transactionOf } from './opaque.ts'
 import { sqlPauses } from './pauses/pauses.ts'
 import { sqlQuarantine } from './quarantine/quarantine.ts'
 import { sqlSchedules } from './schedules/schedules.ts'
@@ -56,7 +58,8 @@ export function sqlStore<Tx>(
     classify,
     advise: adviceOn,
     source,
-    transaction: (fn, options) => db.transaction(fn, options),
+    transaction: (fn, options) => db.transaction((tx, own) => fn(transactionOf(tx), own), options),
+    adopt: adoptTransaction,
     ...(db.reserve && { reserve: db.reserve }),
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {

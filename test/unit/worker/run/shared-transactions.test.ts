@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../../src/base/clock.ts'
 import { systemRandom } from '../../../../src/base/random.ts'
-import type { Together } from '../../../../src/store/sql-client.ts'
+import type { SharedAnswers } from '../../../../src/store/ledger.ts'
 import { Claims } from '../../../../src/worker/held-claims.ts'
 import { type Effect, effectsOf } from '../../../../src/worker/run/shared-transactions.ts'
 
@@ -15,7 +15,7 @@ function scene(each: () => number, fails: (keys: readonly string[]) => boolean =
     claims: new Claims(systemRandom),
     ledger: {
       shared: {
-        settle: async (_, rows): Promise<Together> => {
+        settle: async (_, rows): Promise<SharedAnswers> => {
           const keys = rows.map(({ key }) => key)
           shared.push(keys)
           await systemClock.gather()

@@ -1,6 +1,6 @@
 // The last statement of a transaction and its COMMIT in one round trip: the server skips the COMMIT when the statement fails.
 // Spoken through the interface that `pg` has for cursors and streams: an object that submits itself and handles what comes back.
-import type { Row } from '../../../../store/sql-client.ts'
+import type { Row } from '../../../sql/client.ts'
 import type { PgClient } from '../client.ts'
 
 /** The part of pg's connection that is used here. Everything before `sync` is one unit: after an error nothing is executed. */

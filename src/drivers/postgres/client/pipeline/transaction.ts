@@ -1,8 +1,9 @@
 // Effects of several runs in one transaction and one round trip: BEGIN, the statements, the last one and COMMIT travel as one unit,
 // so that an error anywhere leaves nothing (S4). A write to a socket and the wake-up of who reads it cost more than a short statement does.
 import { RegrowError } from '../../../../base/errors.ts'
-import type { SqlQuery } from '../../../../job/pending.ts'
-import type { Row, Statement, Together } from '../../../../store/sql-client.ts'
+import type { BuiltStatement, SqlQuery } from '../../../../job/pending.ts'
+import type { SharedAnswers } from '../../../../store/ledger.ts'
+import type { Row } from '../../../sql/client.ts'
 import { sqlState } from '../../store/errors.ts'
 import { type PgClient, type PgPool, quieten } from '../client.ts'
 import { isUnprepared, nameOf } from '../prepared.ts'
@@ -19,10 +20,10 @@ const elapsed = `select extract(epoch from clock_timestamp() - now()) * 1000`
 /** Answers the rows of each statement; `last` fails by itself when nothing may be committed. */
 export async function together(
   pool: Pick<PgPool, 'connect'>,
-  statements: readonly Statement[],
+  statements: readonly BuiltStatement[],
   last: SqlQuery,
   { named = false, watch }: Pick<TransactionTerms, 'named' | 'watch'> = {},
-): Promise<Together> {
+): Promise<SharedAnswers> {
   for (const { text } of statements) assertNotControl(text)
   const client = await pool.connect().catch((error) => {
     throw away(error)
@@ -51,7 +52,7 @@ export async function together(
 }
 
 /** A client that speaks for itself alone gets them one after the other. */
-function oneByOne(client: PgClient, statements: readonly Statement[], last: SqlQuery): Promise<Together> {
+function oneByOne(client: PgClient, statements: readonly BuiltStatement[], last: SqlQuery): Promise<SharedAnswers> {
   return transaction({ connect: async () => client }, async (tx, own) => {
     await tx.query(limit)
     const answers: { rows: Row[] }[] = []

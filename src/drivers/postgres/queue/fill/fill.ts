@@ -1,7 +1,7 @@
 // A page of the store's rows becomes hints inside the server: the sweep hands the page over as a value, and no key travels.
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { Filled, FillRequest } from '../../../../queue/queue.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import { sqlState } from '../../store/errors.ts'
 import { queryOf } from '../../store/opaque.ts'
 import { statements } from '../statements.gen.ts'

@@ -1,7 +1,7 @@
 // Marks in SQL.
 
 import type { Marks } from '../../../../store/canary.ts'
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 export function sqlMarks(db: SqlDatabase, texts: () => Statements): Marks {

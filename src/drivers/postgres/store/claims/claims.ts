@@ -4,10 +4,10 @@ import type { SqlQuery } from '../../../../job/pending.ts'
 import { nothingRemembered } from '../../../../store/claim.ts'
 import type { Claim, Ledger, OneTripClaims, SettleRow, TakeAnswer } from '../../../../store/ledger.ts'
 import type { Source } from '../../../../store/source.ts'
-import type { Row, SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import { areOrdered, numberArray, orderedTexts, textArray } from '../list-encoding.ts'
-import { hintOf } from '../opaque.ts'
+import { executorOf, hintOf } from '../opaque.ts'
 import type { QuerySource } from '../source/source.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
@@ -69,7 +69,8 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     async release(holder, claims) {
       await db.query(texts().claims.release, [holder, JSON.stringify(claims)])
     },
-    async settle(holder, rows, tx) {
+    async settle(holder, rows, within) {
+      const tx = within && executorOf(within)
       // The common cases, and short: of a success there is nothing to write but that it is over.
       if (areSuccesses(rows))
         return tx?.last ? settleLast(texts(), holder, rows, tx.last) : settleDone(tx ?? db, texts(), holder, rows)
@@ -81,7 +82,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       shared: { settle: (holder, rows, effects) => together(effects, settleAll(texts(), holder, rows)) },
     }),
     async fence(holder, claims, tx) {
-      const { rows } = await tx.query(texts().claims.fence, [holder, JSON.stringify(claims)])
+      const { rows } = await executorOf(tx).query(texts().claims.fence, [holder, JSON.stringify(claims)])
       return new Set(rows.map((row) => Number(row.take)))
     },
     async clear(job, rows) {

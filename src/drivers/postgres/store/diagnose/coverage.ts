@@ -3,7 +3,7 @@
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
 import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '../../../../store/coverage.ts'
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import { describeQuery } from '../source/query-shape.ts'
 import type { Statements } from '../statements-by-schema.ts'

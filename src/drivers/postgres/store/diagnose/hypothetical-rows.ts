@@ -3,7 +3,7 @@
 // proof; one that can is none.
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
 import type { StateColumn, TrialRow } from '../../../../store/coverage.ts'
-import type { Row } from '../../../../store/sql-client.ts'
+import type { Row } from '../../../sql/client.ts'
 import { quoted, shifted, unqualified } from './sql-tokens.ts'
 
 /** Present rows that a value is tried on. */

@@ -1,7 +1,7 @@
 // Plans as `explain (format json)` returns them, and the facts of the catalog that they are read with.
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { TableName } from '../../../../store/diagnosis.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** A node of a plan, as `explain (format json)` tells it; counts are there when it was measured. */

@@ -1,7 +1,7 @@
 // Which values a state column can have: of its type, of its CHECK constraints, or those that rows have. A constraint is
 // believed only when Postgres refuses strangers by it: reading its text alone would be a guess.
 import type { StateColumn, StateValues } from '../../../../store/coverage.ts'
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import { quoted } from './sql-tokens.ts'
 

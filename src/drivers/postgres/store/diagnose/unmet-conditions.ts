@@ -4,7 +4,7 @@
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery, SqlValue } from '../../../../job/pending.ts'
 import type { Unmet, UnmetCondition } from '../../../../store/diagnosis.ts'
-import type { Row, SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase, SqlExecutor } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import type { QueryShape } from '../source/query-shape.ts'
 import { type FixedPlan, fixedConditions } from './fixed-conditions.ts'

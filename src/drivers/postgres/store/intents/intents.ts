@@ -1,14 +1,16 @@
 // Intents in SQL.
 
 import type { IntentAnswer, IntentRow, Intents } from '../../../../store/intents.ts'
-import type { SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
+import type { SqlDatabase, SqlExecutor } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import { divider, textArray } from '../list-encoding.ts'
+import { executorOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
   return {
-    async record(job, intents, tx) {
+    async record(job, intents, within) {
+      const tx = within && executorOf(within)
       // In a transaction nothing is tried that may fail: it would take the whole of it along.
       const quick = tx === undefined && intents.every(({ idIsNew, uniqueKey }) => idIsNew && uniqueKey === null)
       return (quick && (await recordNew(db, texts(), job, intents))) || recordSurely(db, texts(), job, intents, tx)
@@ -18,10 +20,12 @@ export function sqlIntents(db: SqlDatabase, texts: () => Statements): Intents {
       return ((rows[0]?.ids as string | null | undefined) ?? '').split(',').filter(Boolean)
     },
     async yieldUnique(job, uniqueKey, tx) {
-      return (await (tx ?? db).query(texts().intents.releaseUniqueKey, [job, uniqueKey])).rows.length > 0
+      return (
+        (await (tx ? executorOf(tx) : db).query(texts().intents.releaseUniqueKey, [job, uniqueKey])).rows.length > 0
+      )
     },
     async finish(ids, tx) {
-      await (tx ?? db).query(texts().intents.finish, [JSON.stringify(ids)])
+      await (tx ? executorOf(tx) : db).query(texts().intents.finish, [JSON.stringify(ids)])
     },
     async openWriters() {
       const { rows } = await db.query(texts().intents.openWriters)

@@ -1,7 +1,7 @@
 // The slow audit of the ledger in SQL.
 
 import type { Audits } from '../../../../store/ledger-audit.ts'
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 const pageTimeoutMs = 10_000

@@ -1,7 +1,7 @@
 // Migrations: plain SQL, forward only, additive. Ten processes may run this at once: a lock of the transaction, not of
 // the session, so it is safe behind a pooler.
 import { RegrowError } from '../../../../base/errors.ts'
-import type { SqlDatabase, SqlExecutor } from '../../../../store/sql-client.ts'
+import type { SqlDatabase, SqlExecutor } from '../../../sql/client.ts'
 import { newestSchema, oldestSchema } from '../statements-by-schema.ts'
 import { migrations } from './migrations.gen.ts'
 

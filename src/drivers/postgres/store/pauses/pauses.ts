@@ -1,7 +1,7 @@
 // Pauses in SQL.
 
 import type { Pauses } from '../../../../store/pauses.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { pauseOf } from '../status/rows.ts'
 

@@ -1,6 +1,6 @@
 // The quarantine in SQL. What reads all of it has a time limit: a person waits, the database must not.
 import type { DropVerdict, QuarantinedKey, StoreQuarantine } from '../../../../store/quarantine.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { date, dateOrNull } from '../status/rows.ts'
 import { whereParams } from './quarantine-where.ts'

@@ -1,7 +1,8 @@
 // Schedules and their slots in SQL.
 import { RegrowError } from '../../../../base/errors.ts'
 import type { OpenSlot, ScheduleRow, Schedules, SkipReason, SlotWrite } from '../../../../store/schedules.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
+import { executorOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** `available`: false on a schema that is older than schedules; nothing recurs there. `rewinds`: it has what a rewind needs. */
@@ -28,7 +29,7 @@ export function sqlSchedules(
         jitter_ms: jitterMs,
         input: input === null ? null : JSON.parse(input),
       }))
-      const answer = await (tx ?? db).query(texts().schedules.declare, [JSON.stringify(rows)])
+      const answer = await (tx ? executorOf(tx) : db).query(texts().schedules.declare, [JSON.stringify(rows)])
       return answer.rows.map(({ name }) => name as string)
     },
     look: (names, leaseMs) => look(names, null, names.length, leaseMs),
@@ -63,10 +64,10 @@ export function sqlSchedules(
       return { ended, forgotten: Number(rows[0]?.forgotten) }
     },
     async hand(key, { job, intent, key: row }, tx) {
-      await (tx ?? db).query(texts().schedules.hand, [key, job, intent, row])
+      await (tx ? executorOf(tx) : db).query(texts().schedules.hand, [key, job, intent, row])
     },
     async finish(keys, { tx, skipped = null as SkipReason | null } = {}) {
-      await (tx ?? db).query(texts().schedules.finishSlots, [JSON.stringify(keys), skipped])
+      await (tx ? executorOf(tx) : db).query(texts().schedules.finishSlots, [JSON.stringify(keys), skipped])
     },
   }
 }

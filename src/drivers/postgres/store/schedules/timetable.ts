@@ -1,8 +1,9 @@
 // What people see of schedules and do with them, in SQL.
 
 import type { ScheduleSpec } from '../../../../store/schedules.ts'
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
 import type { HandedOver, StaleSchedule, Timetable, TimetableRow, TimetableSlot } from '../../../../store/timetable.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
+import { executorOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** `available`: false on a schema that is older than schedules; there are none. */
@@ -17,7 +18,7 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
     },
     async find(name, leaseMs, tx) {
       if (!available()) return null
-      const { rows } = await (tx ?? db).query(texts().schedules.list, [name, null, null, 1, leaseMs])
+      const { rows } = await (tx ? executorOf(tx) : db).query(texts().schedules.list, [name, null, null, 1, leaseMs])
       return rows[0]?.name === name ? rowOf(rows[0] as Row) : null
     },
     async slots(name, limit) {

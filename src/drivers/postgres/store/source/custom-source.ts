@@ -6,7 +6,7 @@ import { isKeyLength } from '../../../../job/key.ts'
 import type { CustomPending, PendingRow } from '../../../../job/pending.ts'
 import type { Ledger } from '../../../../store/ledger.ts'
 import type { PageRow, PendingKey, Source } from '../../../../store/source.ts'
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import { unusableRows } from './page-encoding.ts'
 
 /** A date that is none means now: a wait that is no number would stop the queue. */

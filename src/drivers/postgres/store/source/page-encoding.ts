@@ -2,7 +2,7 @@
 // them does.
 import { type KeyCodec, keyShown } from '../../../../job/key.ts'
 import type { Page, UnusableRows } from '../../../../store/source.ts'
-import type { Row } from '../../../../store/sql-client.ts'
+import type { Row } from '../../../sql/client.ts'
 
 /** Keys of these types hold neither a comma nor a mark; the others are listed as JSON. */
 export const isBare = ({ columns }: KeyCodec) => columns.length === 1 && columns[0]?.type !== 'text'

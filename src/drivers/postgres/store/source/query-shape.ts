@@ -4,7 +4,7 @@ import { messageOf, RegrowError } from '../../../../base/errors.ts'
 import type { Job } from '../../../../job/job.ts'
 import type { ScalarKey } from '../../../../job/key.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
-import type { SqlDatabase, SqlField } from '../../../../store/sql-client.ts'
+import type { SqlDatabase, SqlField } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 
 /** Quoted key columns in key order, and which of the optional columns there are. */

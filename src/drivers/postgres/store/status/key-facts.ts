@@ -1,7 +1,7 @@
 // What the store knows of one key, in SQL.
 
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
 import type { ClaimFacts, LedgerFacts, StoreStatus } from '../../../../store/status.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { date, dateOrNull, pauseOf, sweepOf } from './rows.ts'
 

@@ -1,6 +1,7 @@
 // Columns that several statements about the state of jobs have in common, read into the types of the port.
-import type { Row } from '../../../../store/sql-client.ts'
+
 import type { PauseRow, SweepRow } from '../../../../store/status.ts'
+import type { Row } from '../../../sql/client.ts'
 
 /** Milliseconds of the store as an instant. */
 export const date = (ms: unknown): Date => new Date(Number(ms))

@@ -1,7 +1,7 @@
 // How jobs, workers and queues stand, in SQL. Whole-table counts have a time limit: a person waits, the database must not.
 
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
 import type { HealRow, JobRow, StoreStatus } from '../../../../store/status.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import { keyFacts } from './key-facts.ts'
 import { date, dateOrNull, numberOrNull, pauseOf, sweepOf } from './rows.ts'

@@ -1,6 +1,7 @@
 // Whose turn it is, in SQL: compare-and-set on the row of the job.
-import type { Row, SqlDatabase } from '../../../../store/sql-client.ts'
+
 import type { EndedTurn, Sample, Sweeps, Turn } from '../../../../store/sweeps.ts'
+import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 /** A turn that gave no sign for so long is anybody's; longer than one page may take. */

@@ -1,6 +1,7 @@
 // Registering, beating and freeing in SQL.
-import type { SqlDatabase } from '../../../../store/sql-client.ts'
+
 import type { FreedKey, Workers } from '../../../../store/workers.ts'
+import type { SqlDatabase } from '../../../sql/client.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
 export function sqlWorkers(db: SqlDatabase, texts: () => Statements): Workers {

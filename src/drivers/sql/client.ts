@@ -1,13 +1,10 @@
 // How regrow speaks SQL: one text for every client. Parameters are text, numbers, booleans and null only.
-import type { SqlQuery, SqlValue } from '../job/pending.ts'
+import type { BuiltStatement, SqlQuery, SqlValue } from '../../job/pending.ts'
+import type { ConnectionFacts } from '../../store/diagnosis.ts'
+import type { SharedAnswers } from '../../store/ledger.ts'
+import type { TransactionOptions } from '../../store/transaction.ts'
 
 export type Row = Record<string, unknown>
-
-/** A statement of the user's, with values as the client takes them. */
-export interface Statement {
-  readonly text: string
-  readonly values: readonly unknown[]
-}
 
 /** Runs one statement. A client of pg, a PGlite transaction, or anything of this shape. */
 export interface SqlExecutor {
@@ -52,7 +49,7 @@ export interface SqlDatabase<Tx = unknown> extends SqlExecutor {
    * Short statements of the user's in one transaction and one round trip; `last` goes before the COMMIT, and fails by itself when
    * there must be none. Missing where there is only one connection.
    */
-  readonly together?: ((statements: readonly Statement[], last: SqlQuery) => Promise<Together>) | undefined
+  readonly together?: ((statements: readonly BuiltStatement[], last: SqlQuery) => Promise<SharedAnswers>) | undefined
   /**
    * Null while there are enough connections. Else sets one aside for transactions of a run that is about to start, and resolves to what
    * gives it back; rejects when there is none in time. Missing where connections are no server's.
@@ -71,35 +68,4 @@ export interface InARow {
 export interface WithinOptions {
   /** Fails where row security would hide rows from this user, instead of hiding them. Defaults to false. */
   readonly everyRow?: boolean
-}
-
-export interface TransactionOptions {
-  /** May take as long as it needs, also where it holds the only connection: migrations. Defaults to false. */
-  readonly unbounded?: boolean
-  /**
-   * It holds statements of regrow's own alone: it is READ COMMITTED, whatever the default of the role or the database is. A user's
-   * transaction has the isolation that the user's database gives it. Defaults to false.
-   */
-  readonly own?: boolean
-  /**
-   * Called when it has its connection, with what closes that at once and fails whatever waits for it. Never called where the
-   * store could not make another one.
-   */
-  readonly opened?: ((abandon: (why: Error) => void) => void) | undefined
-}
-
-/** How a process reaches its database, for `doctor`. */
-export interface ConnectionFacts {
-  /** What regrow was given. With an address it makes pools of its own, as large as they have to be. */
-  readonly from: 'address' | 'pool' | 'client'
-  /** Connections of this process at most. */
-  readonly most: number
-  /** A pooler stands between: sessions are not the client's own. */
-  readonly pooler: boolean
-}
-
-/** What statements answered that shared a transaction, and how long the server was at it, waiting for nobody. */
-export interface Together {
-  readonly answers: readonly { rows: Row[] }[]
-  readonly tookMs: number
 }

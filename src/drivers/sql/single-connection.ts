@@ -1,30 +1,9 @@
 // A store with one connection, or room for one transaction: what is called inside that transaction and does not use it
 // would wait for itself until a deadline. It is refused at once, with the cure; calls from elsewhere wait in line.
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { RegrowError } from '../base/errors.ts'
-import { limited } from '../base/semaphore.ts'
-import type { SqlDatabase } from './sql-client.ts'
-
-interface Held {
-  readonly by: object
-  /** False once the transaction has ended: what it left running may use the store like anybody else. */
-  open: boolean
-  readonly outer: Held | undefined
-}
-
-/** The transactions that the running code was called in, the innermost first. */
-const held = new AsyncLocalStorage<Held>()
-
-const holds = (connection: object): boolean => {
-  for (let each = held.getStore(); each; each = each.outer) if (each.open && each.by === connection) return true
-  return false
-}
-
-/** True in a transaction of a store that has room for one: who is called there must not wait for others to use it. */
-export function isInTransaction(): boolean {
-  for (let each = held.getStore(); each; each = each.outer) if (each.open) return true
-  return false
-}
+import { RegrowError } from '../../base/errors.ts'
+import { limited } from '../../base/semaphore.ts'
+import { holding, isHeld } from '../../store/held-transaction.ts'
+import type { SqlDatabase } from './client.ts'
 
 /**
  * Lets one transaction at a time use `connection`, and refuses what would wait for the transaction that it is called in.
@@ -32,7 +11,7 @@ export function isInTransaction(): boolean {
  */
 export function oneConnection<Tx>(connection: object, db: SqlDatabase<Tx>): SqlDatabase<Tx> {
   const refuse = () => {
-    if (!holds(connection)) return
+    if (!isHeld(connection)) return
     throw new RegrowError(
       'inside_tx',
       'A call inside ctx.tx or app.transaction that does not use its transaction: this store has one connection, and the transaction holds it until it ends',
@@ -65,21 +44,12 @@ export function oneTransaction<Tx>(
   const inTurn = limited(1)
   return async (fn, options) => {
     refuse()
-    return inTurn(() =>
-      transaction(async (tx, own) => {
-        const state = { by: connection, open: true, outer: held.getStore() }
-        try {
-          return await held.run(state, () => fn(tx, own))
-        } finally {
-          state.open = false
-        }
-      }, options),
-    )
+    return inTurn(() => transaction((tx, own) => holding(connection, () => fn(tx, own)), options))
   }
 }
 
 function refuseSecond(connection: object): void {
-  if (!holds(connection)) return
+  if (!isHeld(connection)) return
   throw new RegrowError(
     'inside_tx',
     'A transaction inside ctx.tx or app.transaction: this store has connections for one at a time, and the outer one holds it',
