@@ -1,6 +1,5 @@
 // What every store has to keep, as cases: give it your driver and a database of its own, loop over what comes back.
 
-import type { SqlExecutor } from '../drivers/sql/client.ts'
 import { regrow, systemClock } from '../index.ts'
 import type { Store } from '../store/store.ts'
 import { auditsCases } from './store/audits.ts'
@@ -24,6 +23,7 @@ import { settleCases } from './store/settle.ts'
 import { sourceCases } from './store/source.ts'
 import { sweepsCases } from './store/sweeps.ts'
 import { takeCases } from './store/take.ts'
+import type { StoreDatabase } from './store-database.ts'
 import { bindCases, type Case, type RunnableCase, type Skip } from './suite.ts'
 
 /** Every rule of a store, by name. */
@@ -54,17 +54,14 @@ export const storeCases: readonly Case<StoreContext>[] = [
 export interface StoreSubject {
   /** Opens the store, as a process would; several times in one case, always on the same database. The suite closes it. */
   open(): Promise<Store>
-  /**
-   * Runs a statement in that database beside the store: the suite makes tables, sets the clock, empties what is regrow's.
-   * The database must be the suite's own.
-   */
-  readonly query: SqlExecutor['query']
+  /** That database, beside the store: the suite makes tables, sets the clock, and empties what is regrow's. It must be the suite's own. */
+  readonly database: StoreDatabase
   /** Cases that this store does not pass, each with its reason. Defaults to none. */
   readonly skip?: readonly Skip[]
 }
 
 /** The cases of a store, bound to yours. Cases run one after another: they share its tables. */
-export function storeSuite({ open, query, skip = [] }: StoreSubject): RunnableCase[] {
+export function storeSuite({ open, database, skip = [] }: StoreSubject): RunnableCase[] {
   return bindCases(storeCases, skip, async (run) => {
     const opened: Store[] = []
     const connect = async () => {
@@ -75,18 +72,15 @@ export function storeSuite({ open, query, skip = [] }: StoreSubject): RunnableCa
     try {
       const store = await connect()
       await store.migrate()
-      await prepareDatabase(query)
+      await database.reset()
       let takes = 0
       await run({
         store,
         open: connect,
-        query: async (text, params) => (await query(text, params)).rows,
+        database,
         clock: systemClock,
         nextTake: () => ++takes,
-        pass: async (ms) => {
-          const step = 'update regrow_testing.clock set at = at + make_interval(secs => $1::float8 / 1000)'
-          await query(step, [ms])
-        },
+        pass: (ms) => database.pass(ms),
         // The public way to a declared job: a handler is bound to one. This app never opens anything.
         job: (name, pending, key = 'text') =>
           regrow({ store: { kind: 'store', name: 'none', open: () => Promise.reject(new Error('not opened')) } })
@@ -97,19 +91,4 @@ export function storeSuite({ open, query, skip = [] }: StoreSubject): RunnableCa
       for (const store of opened) await store.close()
     }
   })
-}
-
-/** Nothing of the last case is left, and time stands still at the beginning of 2030. */
-async function prepareDatabase(query: SqlExecutor['query']): Promise<void> {
-  const { rows } = await query(`
-    select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
-    where schemaname = 'regrow' and tablename not in ('meta', 'pulse')`)
-  await query(`truncate ${rows[0]?.tables as string}`)
-  await query('delete from regrow.pulse')
-  await query('insert into regrow.pulse (one) values (true)')
-  await query('drop schema if exists regrow_testing cascade')
-  await query('create schema regrow_testing')
-  await query(`create table regrow_testing.clock as select timestamptz '2030-01-01 00:00:00+00' as at`)
-  await query(`create or replace function regrow.clock() returns timestamptz language sql volatile parallel safe
-    as 'select at from regrow_testing.clock'`)
 }

@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
-import { storeSuite } from '../../src/testing/index.ts'
+import { postgresDatabase, storeSuite } from '../../src/testing/index.ts'
 import { declareCases } from './declare-cases.ts'
 
 const db = new PGlite()
@@ -13,7 +13,7 @@ afterAll(() => db.close())
 declareCases(
   storeSuite({
     open: async () => (await pglite(db).open({ clock: systemClock, leaseMs: 15_000 })).store,
-    query: async (text, params = []) => ({ rows: (await db.query<Record<string, unknown>>(text, [...params])).rows }),
+    database: postgresDatabase((text, params = []) => db.query<Record<string, unknown>>(text, [...params])),
     skip: [
       {
         case: 'a page that takes longer than it may is cancelled by the server',

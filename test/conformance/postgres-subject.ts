@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
-import { type RunnableCase, type Skip, storeSuite } from '../../src/testing/index.ts'
+import { postgresDatabase, type RunnableCase, type Skip, storeSuite } from '../../src/testing/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { databaseOf, type Profile, type ProfileDatabase } from '../services/profiles.ts'
 
@@ -48,7 +48,7 @@ export function postgresStoreSuite(
   })
   return storeSuite({
     open: async () => (await driver(database).open({ clock: systemClock, leaseMs: 15_000 })).store,
-    query: (text, params = []) => beside.query(text, [...params]),
+    database: postgresDatabase((text, params = []) => beside.query(text, [...params])),
     skip,
   })
 }
@@ -64,6 +64,6 @@ export function profileStoreSuite(profile: Profile): RunnableCase[] {
   afterAll(() => database.drop())
   return storeSuite({
     open: async () => (await database.driver().open({ clock: systemClock, leaseMs: 15_000 })).store,
-    query: (text, params = []) => beside.query(text, [...params]),
+    database: postgresDatabase((text, params = []) => beside.query(text, [...params])),
   })
 }

@@ -15,7 +15,7 @@ const STEPS = ['enqueue', 'worker', 'sweep', 'schedule', 'operate']
 const STAGES = ['worker/claim.ts', 'worker/run/run.ts', 'worker/settle.ts']
 const CORE = ['base', 'job', 'store', 'queue']
 const POSTGRES_STORE = 'drivers/postgres/store'
-const SQL = 'drivers/sql'
+const SQL_ROOM = 'drivers/sql'
 
 /** What each room may import besides itself. A driver is a room of its own: `drivers/redis`; so is the store of Postgres. */
 const ROOMS: Record<string, readonly string[]> = {
@@ -29,10 +29,10 @@ const ROOMS: Record<string, readonly string[]> = {
   // drivers/driver.ts is the port that every driver fills; the folders beside it are the drivers.
   drivers: [...CORE, 'drivers'],
   // How drivers speak SQL to whatever client they have.
-  [SQL]: CORE,
-  [POSTGRES_STORE]: ['base', 'job', 'store', SQL],
-  'drivers/postgres': [...CORE, 'drivers', SQL, POSTGRES_STORE],
-  'drivers/pglite': [...CORE, 'drivers', SQL, POSTGRES_STORE],
+  [SQL_ROOM]: CORE,
+  [POSTGRES_STORE]: ['base', 'job', 'store', SQL_ROOM],
+  'drivers/postgres': [...CORE, 'drivers', SQL_ROOM, POSTGRES_STORE],
+  'drivers/pglite': [...CORE, 'drivers', SQL_ROOM, POSTGRES_STORE],
 }
 
 /** Packages and the rooms that may know them. */
@@ -50,6 +50,10 @@ const PACKAGES: Record<string, readonly string[]> = {
 /** A quoted code of a class that Postgres has, with a digit in it; or the classes of a pattern such as /^(22|23)/. */
 const SQLSTATE =
   /(['"])(?:0[0-9ABFLPZ]|2[0-8BDF]|3[489BDF]|4[024]|5[345678]|72|F0|HV|P0|XX)(?=[0-9A-Z]*\d)[0-9A-Z]{3}\1|\/\^\(?(?:0A|2[0-8]|4[02]|5[3-8]|P0|XX)[|)/]/g
+
+/** How statements and what they are made of begin, and casts. */
+const SQL =
+  /\b(?:select\s+[\w*(].*?\bfrom|insert into|update \w+(?:\.\w+)* set|delete from|truncate|(?:create|drop|alter) (?:table|schema|index|function))\b|::(?:text|int|bigint|uuid|jsonb|timestamptz)\b|\bregrow(?:_testing)?\.(?!slots)[a-z]+\b/g
 
 const OUTER = ['cli', 'dashboard', 'testing']
 
@@ -189,6 +193,16 @@ export const rules: readonly Rule[] = [
       return interfacesIn(file.text)
         .filter(({ methods }) => methods.length > 8)
         .map(({ name, methods }) => `${name} has ${methods.length} methods: ${methods.join(', ')}`)
+    },
+  },
+  {
+    name: 'no SQL in the cases of the store suite',
+    why: 'A store in another family of databases keeps the same rules; a case that speaks SQL can only judge one family.',
+    instead:
+      'Use a verb of `context.database` (src/testing/store-database.ts); where none fits, add one and write it in src/testing/postgres-database.ts.',
+    check(file) {
+      if (!/^testing\/(store\/|store-)/.test(file.path)) return []
+      return [...file.text.matchAll(SQL)].map(([found]) => `holds "${found}"`)
     },
   },
   {

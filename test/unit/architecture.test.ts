@@ -167,6 +167,19 @@ describe('a rule that is broken is seen', () => {
         ['worker/claim.ts', nineMethods],
       ],
     },
+    'no SQL in the cases of the store suite': {
+      broken: [
+        ['testing/store/take.ts', 'await query(`select key from regrow.ledger`)'],
+        ['testing/store/take.ts', `await context.query("delete from ledger where key = 'x'")`],
+        ['testing/store-suite.ts', "const text = 'create table things (id text)'"],
+        ['testing/store/source.ts', "const text = 'state = $1::text'"],
+      ],
+      kept: [
+        ['testing/postgres-database.ts', 'await query(`truncate regrow.ledger`)'],
+        ['testing/store/take.ts', "await context.database.own('ledger').remove({ key: 'x' })"],
+        ['testing/store/inspector.ts', "await take(context, 'w1', ['k'], 'regrow.slots')"],
+      ],
+    },
     'a file is named': {
       broken: [
         ['worker/utils.ts', ''],

@@ -55,7 +55,7 @@ export const auditsCases: readonly Case<StoreContext>[] = [
       await fail(context, 'w1', 'bad')
       const list = ['gone', 'held', 'bad']
       await audits.write(jobName, { ...nothing, unseen: list })
-      await context.query(`update regrow.ledger set state = 'quarantined' where key = 'bad'`)
+      await context.database.own('ledger').update({ state: 'quarantined' }, { key: 'bad' })
       await take(context, 'w1', ['held'])
       assert.equal(await audits.write('other', { ...nothing, forget: [...list, 'seen'] }), 0)
       assert.equal(await audits.write(jobName, { ...nothing, forget: [...list, 'seen'] }), 1)

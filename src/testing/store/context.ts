@@ -1,9 +1,9 @@
 // What a case of the store suite works with, and the short words its steps are written in.
 import assert from 'node:assert/strict'
-import type { Row, SqlExecutor } from '../../drivers/sql/client.ts'
 import type { Clock, Handler } from '../../index.ts'
 import type { Claim, SettleRow, TakeAnswer } from '../../store/ledger.ts'
 import type { Store } from '../../store/store.ts'
+import type { StoreDatabase } from '../store-database.ts'
 
 /** A declared job, as a source is made for it. */
 export type DeclaredJob = Handler['job']
@@ -16,9 +16,9 @@ export interface StoreContext {
   readonly store: Store
   /** Opens the store once more on the same database, as another process would. */
   open(): Promise<Store>
-  /** Runs a statement beside the store. */
-  query(text: string, params?: Parameters<SqlExecutor['query']>[1]): Promise<Row[]>
-  /** Moves the store's clock forward, or sets it back; between calls it stands still. */
+  /** Its tables and its clock, beside the store. */
+  readonly database: StoreDatabase
+  /** As `database.pass`. */
   pass(ms: number): Promise<void>
   /** A job with this pending query; its key is text where nothing else is said. */
   job(name: string, pending: Pending, key?: KeyShape): DeclaredJob

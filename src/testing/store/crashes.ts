@@ -58,7 +58,7 @@ export const crashesCases: readonly Case<StoreContext>[] = [
     name: 'from the second crash on a key is a suspect, which only a take for a run of its own gets',
     async run(context) {
       await crash(context, ['x', 'calm'])
-      await context.query(`delete from regrow.ledger where key = 'calm'`)
+      await context.database.own('ledger').remove({ key: 'calm' })
       await crash(context, ['x', 'calm'])
       assert.deepEqual(await told(context, 'x'), ['suspect', 0, 2])
       assert.deepEqual(await told(context, 'calm'), ['taken', 0, 1])
@@ -69,7 +69,7 @@ export const crashesCases: readonly Case<StoreContext>[] = [
     name: 'one process per job has a suspect at a time; another job has its own',
     async run(context) {
       for (let i = 0; i < 2; i++) await crash(context, ['x', 'y'])
-      await context.query(`update regrow.ledger set job = 'b' where key = 'y'`)
+      await context.database.own('ledger').update({ job: 'b' }, { key: 'y' })
       await crashTwice(context, 'z')
       await reserve(context, 'x')
       const [claim] = claims(context, ['z']) as [Claim]
@@ -84,9 +84,9 @@ export const crashesCases: readonly Case<StoreContext>[] = [
       for (let i = 0; i < 2; i++) await crash(context, ['x', 'y'])
       const first = await reserve(context, 'x')
       // As if both had looked before either one's take was there.
-      await context.query(`update regrow.ledger set crashes = 0 where key = 'x'`)
+      await context.database.own('ledger').update({ crashes: 0 }, { key: 'x' })
       const second = await reserve(context, 'y')
-      await context.query(`update regrow.ledger set crashes = 2 where key = 'x'`)
+      await context.database.own('ledger').update({ crashes: 2 }, { key: 'x' })
       const { ledger } = context.store
       assert.equal(await ledger.alone(first.holder, first.claim), true)
       assert.equal(await ledger.alone(second.holder, second.claim), false)
@@ -118,7 +118,7 @@ export const crashesCases: readonly Case<StoreContext>[] = [
       const [last] = await crashAlone(context, 'x')
       assert.deepEqual(last, { job: jobName, key: 'x', crashes: 5, why: 'alone', quarantined: true })
       assert.deepEqual((await told(context, 'x'))[0], 'quarantined')
-      const [row] = await context.query('select error from regrow.ledger')
+      const [row] = await context.database.own('ledger').rows()
       assert.match(row?.error as string, /died while this key ran alone, 3 of 3 times/)
     },
   },

@@ -1,5 +1,6 @@
 // What a person is told of one key, of what is in quarantine, and of rows that a page leaves out.
 import assert from 'node:assert/strict'
+import type { Condition } from '../store-database.ts'
 import type { Case } from '../suite.ts'
 import { fail, jobName, leaseMs, live, type StoreContext, take, worker } from './context.ts'
 
@@ -33,7 +34,7 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       const silent = await about(context, 'x')
       const later = silent.ledger?.claim
       assert.deepEqual([later?.beating, later?.worker?.pid, silent.running], [false, 1, 0])
-      await context.query(`delete from regrow.workers where id = 'w1'`)
+      await context.database.own('workers').remove({ id: 'w1' })
       assert.deepEqual((await about(context, 'x')).ledger?.claim, { worker: null, beating: false, alone: false })
     },
   },
@@ -45,9 +46,10 @@ export const explainerCases: readonly Case<StoreContext>[] = [
       const { ledger, at } = await about(context, 'x')
       assert.deepEqual([ledger?.failures, ledger?.error, ledger?.suspect, ledger?.claim], [3, 'no', false, null])
       assert.equal(ledger?.retryAt && ledger.retryAt.getTime() - at.getTime(), 60_000)
-      await context.query(
-        `insert into regrow.ledger (job, key, crashes, state, holder, take) values ('a', 'y', 2, 'retrying', null, null), ('a', 'z', 2, 'running', 'w1', 9)`,
-      )
+      await context.database.own('ledger').insert([
+        { job: 'a', key: 'y', crashes: 2, state: 'retrying', holder: null, take: null },
+        { job: 'a', key: 'z', crashes: 2, state: 'running', holder: 'w1', take: 9 },
+      ])
       const waits = await about(context, 'y')
       assert.deepEqual([waits.ledger?.suspect, waits.otherSuspect], [true, true])
       assert.equal((await about(context, 'z')).otherSuspect, false)
@@ -96,17 +98,17 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'rows that a page leaves out are counted by why, where the store can tell',
     async run(context) {
-      await context.query(`create table regrow_testing.held_rows (id text primary key, run_at timestamptz)`)
-      await context.query(
-        `insert into regrow_testing.held_rows select v, case when v = 'later' then regrow.clock() + interval '1 hour' end
-         from unnest(array['free', 'later', 'live', 'aside', 'waits', 'soon']) v`,
-      )
+      const rows = await context.database.create('held_rows', { id: 'text', run_at: 'time' }, ['id'])
+      await rows.insert([
+        { id: 'later', run_at: { afterMs: 3_600_000 } },
+        ...['free', 'live', 'aside', 'waits', 'soon'].map((id) => ({ id, run_at: null })),
+      ])
       await worker(context, 'w1')
       await take(context, 'w1', ['live'])
       await fail(context, 'w1', 'aside', { state: 'quarantined' })
       await fail(context, 'w1', 'waits', { retryMs: 3_600_000 })
       await fail(context, 'w1', 'soon', { retryMs: 1_000 })
-      const job = context.job('a', { text: 'select id, run_at from regrow_testing.held_rows', values: [] })
+      const job = context.job('a', context.database.pending({ table: 'held_rows', columns: ['id', 'run_at'] }))
       const source = context.store.source(job)
       const page = await source.page(null, 10, 60_000, 10_000)
       assert.deepEqual([page.scanned, page.rows.length], [6, 2])
@@ -119,22 +121,27 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'a key that is not pending is told with the conditions that its row fails, where the store can tell',
     async run(context) {
-      await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
-      await context.query(`insert into regrow_testing.unmet_rows values (1, 'done', 3), (2, 'new', null)`)
-      const query = {
-        text: `select id from regrow_testing.unmet_rows where state = $1::text and n > 1`,
-        values: ['new'],
-      }
+      const { database } = context
+      const rows = await database.create('unmet_rows', { id: 'int', state: 'text', n: 'int' }, ['id'])
+      await rows.insert([
+        { id: 1, state: 'done', n: 3 },
+        { id: 2, state: 'new', n: null },
+      ])
+      const [isNew, aboveOne] = [
+        { column: 'state', is: 'new' },
+        { column: 'n', above: 1 },
+      ] as const
+      const query = database.pending({ table: 'unmet_rows', columns: ['id'], where: [isNew, aboveOne] })
       const job = context.job('a', query, 'int')
       const { diagnosis } = context.store
       if (!diagnosis) return
-      const state = { condition: `state = 'new'`, found: { state: 'done' } }
+      const state = { condition: database.shown(isNew), found: { state: 'done' } }
       assert.deepEqual(await diagnosis.unmet(job, '1'), {
         kind: 'conditions',
         table: 'unmet_rows',
         conditions: [state],
       })
-      const small = { condition: 'n > 1', found: { n: null } }
+      const small = { condition: database.shown(aboveOne), found: { n: null } }
       assert.deepEqual(await diagnosis.unmet(job, '2'), {
         kind: 'conditions',
         table: 'unmet_rows',
@@ -146,44 +153,45 @@ export const explainerCases: readonly Case<StoreContext>[] = [
   {
     name: 'a condition that does not look at the row is named when it fails, where the store can tell',
     async run(context) {
-      await context.query(`create table regrow_testing.unmet_rows (id int primary key, state text, n int)`)
-      await context.query(`create table regrow_testing.unmet_switches (id int primary key, is_on boolean not null)`)
-      await context.query(`insert into regrow_testing.unmet_rows values (1, 'new', 3), (2, 'done', 3)`)
-      await context.query(`insert into regrow_testing.unmet_switches values (1, false)`)
-      const jobOf = (where: string) =>
-        context.job(
-          'a',
-          { text: `select id from regrow_testing.unmet_rows where state = $1::text and ${where}`, values: ['new'] },
-          'int',
-        )
-      const off = 'exists (select 1 from regrow_testing.unmet_switches where is_on)'
+      const { database } = context
+      const rows = await database.create('unmet_rows', { id: 'int', state: 'text', n: 'int' }, ['id'])
+      await rows.insert([
+        { id: 1, state: 'new', n: 3 },
+        { id: 2, state: 'done', n: 3 },
+      ])
+      const switches = await database.create('unmet_switches', { id: 'int', is_on: 'boolean' }, ['id'])
+      await switches.insert([{ id: 1, is_on: false }])
+      const isNew: Condition = { column: 'state', is: 'new' }
+      const isOn: Condition = { column: 'is_on', is: true }
+      const jobOf = (where: readonly Condition[]) =>
+        context.job('a', database.pending({ table: 'unmet_rows', columns: ['id'], where: [isNew, ...where] }), 'int')
+      const off: Condition = { any: 'unmet_switches', where: isOn }
       const { diagnosis } = context.store
       if (!diagnosis) return
-      const told = async (where: string, key = '1') => diagnosis.unmet(jobOf(where), key)
-      const fails = (condition: string) => ({ condition, found: {}, everyRow: true })
-      const exists = fails('exists (select … from unmet_switches where is_on)')
-      const state = { condition: `state = 'new'`, found: { state: 'done' } }
+      const told = async (where: Condition | readonly Condition[], key = '1') =>
+        diagnosis.unmet(jobOf([where].flat()), key)
+      const fails = (condition: Condition) => ({ condition: database.shown(condition), found: {}, everyRow: true })
+      const exists = fails(off)
+      const state = { condition: database.shown(isNew), found: { state: 'done' } }
       const conditions = (...list: object[]) => ({ kind: 'conditions', table: 'unmet_rows', conditions: list })
       assert.deepEqual(await told(off), conditions(exists))
       assert.deepEqual(await told(off, '2'), conditions(state, exists))
       assert.deepEqual(await told(off, '3'), { kind: 'no_row', table: 'unmet_rows' })
-      const on = 'exists (select 1 from regrow_testing.unmet_switches where not is_on)'
-      assert.deepEqual(
-        await told(`not ${on}`),
-        conditions(fails('NOT exists (select … from unmet_switches where NOT is_on)')),
-      )
+      const on: Condition = { any: 'unmet_switches', where: { not: isOn } }
+      assert.deepEqual(await told({ not: on }), conditions(fails({ not: on })))
       assert.deepEqual(await told(on, '2'), conditions(state))
-      assert.deepEqual(await told(`${on} and ${off}`), conditions(exists))
-      const conditionOf = async (where: string) => {
+      assert.deepEqual(await told([on, off]), conditions(exists))
+      const conditionOf = async (where: Condition) => {
         const found = await told(where)
         return found?.kind === 'conditions' ? found.conditions[0]?.condition : found?.kind
       }
-      assert.equal(
-        await conditionOf('(select count(*) from regrow_testing.unmet_switches) > 5'),
-        '(select … from unmet_switches) > 5',
-      )
-      assert.match((await conditionOf(`now() > '2999-01-01'`)) ?? '', /^now\(\) > '.*2999/)
-      assert.deepEqual(await told(`state = 'x'`), {
+      const many: Condition = { rowsOf: 'unmet_switches', above: 5 }
+      assert.equal(await conditionOf(many), database.shown(many))
+      const future: Condition = { presentAfter: '2999-01-01' }
+      const [before = ''] = database.shown(future).split('2999')
+      const printed = (await conditionOf(future)) ?? ''
+      assert.ok(printed.startsWith(before) && printed.includes('2999'), printed)
+      assert.deepEqual(await told({ column: 'state', is: 'x' }), {
         kind: 'untold',
         why: 'its conditions contradict each other, or the table’s constraints',
       })

@@ -8,11 +8,11 @@ const job = 'gone'
 const forget = ({ store }: StoreContext, all = false) => store.forgetting.forget(job, leaseMs, all, 'ann')
 
 /** Rows of the job in each table, and of the job that stays. */
-async function left({ query }: StoreContext, name = job): Promise<number[]> {
+async function left({ database }: StoreContext, name = job): Promise<number[]> {
   const tables = ['sweeps', 'pauses', 'ledger', 'intents']
-  const counts = tables.map((table) => `(select count(*)::int from regrow.${table} where job = '${name}') as ${table}`)
-  const [row] = await query(`select ${counts.join(', ')}`)
-  return tables.map((table) => Number(row?.[table]))
+  const counts: number[] = []
+  for (const table of tables) counts.push((await database.own(table).rows({ job: name })).length)
+  return counts
 }
 
 /** A job that was swept, paused and tried, and another one beside it. */
@@ -20,8 +20,8 @@ async function traces(context: StoreContext): Promise<void> {
   await worker(context, 'w1')
   await context.store.sweeps.declare([job, 'a'].map((name) => ({ job: name, everyMs: 60_000 })))
   for (const name of [job, 'a']) await context.store.pauses.pause(name, 'why', 'ann', null)
-  for (const name of [job, 'a'])
-    await context.query(`insert into regrow.ledger (job, key, failures, state) values ('${name}', 'x', 1, 'retrying')`)
+  const rows = [job, 'a'].map((name) => ({ job: name, key: 'x', failures: 1, state: 'retrying' }))
+  await context.database.own('ledger').insert(rows)
 }
 
 export const forgettingCases: readonly Case<StoreContext>[] = [
@@ -36,19 +36,22 @@ export const forgettingCases: readonly Case<StoreContext>[] = [
       )
       assert.deepEqual(await left(context), [0, 0, 0, 0])
       assert.deepEqual(await left(context, 'a'), [1, 1, 1, 0])
-      const told = await context.query(`select author, action, job from regrow.audit where action = 'forget'`)
-      assert.deepEqual(told, [{ author: 'ann', action: 'forget', job }])
+      const told = () => context.database.own('audit').rows({ action: 'forget' })
+      assert.deepEqual(
+        (await told()).map((row) => [row.author, row.job]),
+        [['ann', job]],
+      )
       assert.deepEqual((await forget(context)).done, false)
-      assert.equal((await context.query(`select 1 as n from regrow.audit where action = 'forget'`)).length, 1)
+      assert.equal((await told()).length, 1)
     },
   },
   {
     name: 'a job that a live worker declares is not forgotten, also by force; one of a dead worker is',
     async run(context) {
       await traces(context)
-      await context.query(`update regrow.workers set jobs = '{"${job}": ""}' where id = 'w1'`)
+      await context.database.own('workers').update({ jobs: { json: { [job]: '' } } }, { id: 'w1' })
       await take(context, 'w1', ['held'])
-      await context.query(`update regrow.ledger set job = '${job}' where key = 'held'`)
+      await context.database.own('ledger').update({ job }, { key: 'held' })
       for (const all of [false, true]) {
         const { done, live: alive } = await forget(context, all)
         assert.deepEqual([done, alive], [false, 1])
@@ -66,10 +69,10 @@ export const forgettingCases: readonly Case<StoreContext>[] = [
     async run(context) {
       await traces(context)
       await fail(context, 'w1', 'y', { state: 'quarantined' })
-      await context.query(`update regrow.ledger set job = '${job}' where key = 'y'`)
-      await context.query(
-        `insert into regrow.intents (id, job, input, created_at) values ('00000000-0000-4000-8000-000000000001', '${job}', '{}', now())`,
-      )
+      await context.database.own('ledger').update({ job }, { key: 'y' })
+      await context.database
+        .own('intents')
+        .insert([{ id: '00000000-0000-4000-8000-000000000001', job, input: { json: {} }, created_at: { afterMs: 0 } }])
       const kept = await forget(context)
       assert.deepEqual([kept.done, kept.intents, kept.quarantined], [false, 1, 1])
       assert.deepEqual(await left(context), [1, 1, 2, 1])
@@ -81,13 +84,25 @@ export const forgettingCases: readonly Case<StoreContext>[] = [
     name: 'a job whose schedule has not ended is not forgotten',
     async run(context) {
       await traces(context)
-      await context.query(
-        `insert into regrow.schedules (name, job, lane, tz, missed, overlap, jitter_ms, declared, from_at, created_at, seen_at, every_ms)
-         values ('nightly', '${job}', '${job}', 'UTC', 'once', 'skip', 0, false, now(), now(), now(), 60000)`,
-      )
+      const [at, table] = [{ afterMs: 0 }, context.database.own('schedules')]
+      await table.insert([
+        {
+          ...{
+            name: 'nightly',
+            job,
+            lane: job,
+            tz: 'UTC',
+            missed: 'once',
+            overlap: 'skip',
+            jitter_ms: 0,
+            declared: false,
+          },
+          ...{ from_at: at, created_at: at, seen_at: at, every_ms: 60_000 },
+        },
+      ])
       const { done, schedules } = await forget(context, true)
       assert.deepEqual([done, schedules], [false, ['nightly']])
-      await context.query(`update regrow.schedules set ended_at = now()`)
+      await table.update({ ended_at: at })
       assert.equal((await forget(context)).done, true)
     },
   },
@@ -95,14 +110,24 @@ export const forgettingCases: readonly Case<StoreContext>[] = [
     name: 'a loss of the queue is healed without the job that is forgotten',
     async run(context) {
       await traces(context)
-      const [heal] = await context.query(
-        `insert into regrow.heals (queue, epoch, at, how, noticed_by, jobs_left, pushed) values ('q', 2, regrow.clock(), 'missing', 'h:1', 1, 0) returning id`,
-      )
-      await context.query(`update regrow.sweeps set heal = ${Number(heal?.id)} where job = '${job}'`)
+      const heals = context.database.own('heals')
+      const loss = {
+        queue: 'q',
+        epoch: 2,
+        at: { afterMs: 0 },
+        how: 'missing',
+        noticed_by: 'h:1',
+        jobs_left: 1,
+        pushed: 0,
+      }
+      await heals.insert([loss])
+      const [heal] = await heals.rows()
+      await context.database.own('sweeps').update({ heal: Number(heal?.id) }, { job })
       assert.equal((await forget(context)).done, true)
-      assert.deepEqual(await context.query(`select jobs_left, ended_at is not null as ended from regrow.heals`), [
-        { jobs_left: 0, ended: true },
-      ])
+      assert.deepEqual(
+        (await heals.rows()).map((row) => [row.jobs_left, row.ended_at !== null]),
+        [[0, true]],
+      )
     },
   },
 ]

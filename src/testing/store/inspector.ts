@@ -33,7 +33,7 @@ export const inspectorCases: readonly Case<StoreContext>[] = [
       await worker(context, 'w1')
       await take(context, 'w1', ['a'])
       await fail(context, 'w1', 'b')
-      await context.query('delete from regrow.workers')
+      await context.database.own('workers').remove()
       assert.equal((await told(context)).unowned?.count, 1)
     },
   },

@@ -19,7 +19,7 @@ const intent = (n: number, how: Partial<IntentRow> = {}): IntentRow => ({
 
 /** The source of a job whose work are intents: it has an input and no query. */
 function intentsOf(context: StoreContext, name = jobName): Source {
-  const job = context.job(name, { text: 'select null::uuid as id', values: [] }, 'uuid')
+  const job = context.job(name, context.database.pending({ table: 'none', columns: ['id'] }), 'uuid')
   return context.store.source({ ...job, query: null })
 }
 
@@ -79,12 +79,12 @@ export const intentsCases: readonly Case<StoreContext>[] = [
     name: 'ids that are said to be new are recorded with their inputs and times, and are not believed when one is taken',
     async run(context) {
       const fresh = (n: number, how: Partial<IntentRow> = {}) => intent(n, { idIsNew: true, ...how })
-      const [now] = await context.query('select extract(epoch from regrow.clock())::float8 * 1000 as ms')
+      const now = await context.store.status.time()
       const input = `{"text":"it's\\n\\"quoted\\" {,} \\u001e \\\\ Ω👾","list":[1,null,{"a":1.5e300}]}`
       const first = await context.store.intents.record(jobName, [
         fresh(3, { input }),
         fresh(1, { inMs: 60_000 }),
-        fresh(2, { atMs: Number(now?.ms) + 30_000, input: 'null' }),
+        fresh(2, { atMs: now + 30_000, input: 'null' }),
       ])
       assert.deepEqual(
         first.map(({ id, added, heldBy, usedBy, paused }) => [id, added, heldBy, usedBy, paused]),
@@ -237,8 +237,8 @@ export const intentsCases: readonly Case<StoreContext>[] = [
   {
     name: 'an intent may wait: counted from the store’s clock, or until an instant',
     async run(context) {
-      const [now] = await context.query('select extract(epoch from regrow.clock())::float8 * 1000 as ms')
-      const atMs = Number(now?.ms) + 30_000
+      const now = await context.store.status.time()
+      const atMs = now + 30_000
       const told = await context.store.intents.record(jobName, [intent(1, { inMs: 60_000 }), intent(2, { atMs })])
       const waits = new Map(told.map((answer) => [answer.id, answer.waitMs]))
       assert.ok(Math.abs((waits.get(id(1)) ?? 0) - 60_000) < 5)

@@ -1,12 +1,13 @@
 // Rules of key types (S14): a key is the same text in the page, in the check and in the ledger, for every type and value.
 import assert from 'node:assert/strict'
 import { alikeKeys, hostileKeys } from '../queue/keys.ts'
+import type { ColumnType } from '../store-database.ts'
 import type { Case } from '../suite.ts'
 import { type DeclaredJob, jobName, type StoreContext, take, worker } from './context.ts'
 
 interface KeyType {
   readonly type: 'text' | 'int' | 'bigint' | 'uuid'
-  readonly column: string
+  readonly column: ColumnType
   readonly values: readonly string[]
 }
 
@@ -31,8 +32,8 @@ const types: readonly KeyType[] = [
     ],
   },
   { type: 'text', column: 'text', values: [...new Set([...hostileKeys, ...alikeKeys, ...control])] },
-  { type: 'text', column: 'text collate "C"', values: [...new Set([...hostileKeys, ...alikeKeys])] },
-  { type: 'text', column: 'varchar(2000)', values: [...new Set([...hostileKeys, ...alikeKeys])] },
+  { type: 'text', column: 'text by bytes', values: [...new Set([...hostileKeys, ...alikeKeys])] },
+  { type: 'text', column: 'varchar', values: [...new Set([...hostileKeys, ...alikeKeys])] },
 ]
 
 /** Walks all pages of two rows, checks what they show, takes it, and sees that it is left out then. */
@@ -61,13 +62,9 @@ export const keysCases: readonly Case<StoreContext>[] = [
     ({ type, column, values }): Case<StoreContext> => ({
       name: `keys of type ${type} in a column of type ${column} keep their text from page to claim, edge values included`,
       async run(context) {
-        await context.query(`create table regrow_testing.rows (id ${column} primary key)`)
-        const cast = column.split(' ')[0]
-        await context.query(
-          `insert into regrow_testing.rows select x::${cast} from jsonb_array_elements_text($1::text::jsonb) as x`,
-          [JSON.stringify(values)],
-        )
-        const job = context.job(jobName, { text: 'select id from regrow_testing.rows', values: [] }, type)
+        const rows = await context.database.create('rows', { id: column }, ['id'])
+        await rows.insert(values.map((id) => ({ id })))
+        const job = context.job(jobName, context.database.pending({ table: 'rows', columns: ['id'] }), type)
         await walk(context, job, values)
       },
     }),
@@ -75,18 +72,16 @@ export const keysCases: readonly Case<StoreContext>[] = [
   {
     name: 'composite keys of every type keep their text from page to claim, in the order of their columns',
     async run(context) {
-      await context.query(`create table regrow_testing.rows (
-        name text, tenant int, big bigint, ref uuid, primary key (tenant, name, big, ref))`)
+      const columns = { name: 'text', tenant: 'int', big: 'bigint', ref: 'uuid' } as const
+      const rows = await context.database.create('rows', columns, ['tenant', 'name', 'big', 'ref'])
       const names = [...new Set([...hostileKeys, ...alikeKeys, ...control])].filter((name) => name.length < 500)
-      await context.query(
-        `insert into regrow_testing.rows (name, tenant, big, ref)
-         select x, tenant, tenant::bigint * -1000000007, '0191e8a0-7b6c-7def-8123-456789abcdef'
-         from jsonb_array_elements_text($1::text::jsonb) as x, unnest(array[-5, 0, 7]) as tenant`,
-        [JSON.stringify(names)],
+      const ref = '0191e8a0-7b6c-7def-8123-456789abcdef'
+      await rows.insert(
+        [-5, 0, 7].flatMap((tenant) => names.map((name) => ({ name, tenant, big: tenant * -1_000_000_007, ref }))),
       )
       const job = context.job(
         jobName,
-        { text: 'select name, tenant, big, ref from regrow_testing.rows', values: [] },
+        context.database.pending({ table: 'rows', columns: ['name', 'tenant', 'big', 'ref'] }),
         { tenant: 'int', name: 'text', big: 'bigint', ref: 'uuid' },
       )
       const expected = [-5, 0, 7].flatMap((tenant) =>
@@ -95,7 +90,7 @@ export const keysCases: readonly Case<StoreContext>[] = [
             tenant,
             name,
             big: BigInt(tenant) * -1000000007n,
-            ref: '0191e8a0-7b6c-7def-8123-456789abcdef',
+            ref,
           }),
         ),
       )
@@ -105,9 +100,14 @@ export const keysCases: readonly Case<StoreContext>[] = [
   {
     name: 'a composite key with a null part is passed over',
     async run(context) {
-      await context.query('create table regrow_testing.rows (tenant int, name text)')
-      await context.query(`insert into regrow_testing.rows values (1, 'x'), (1, null), (null, 'x'), (2, 'y')`)
-      const query = { text: 'select tenant, name from regrow_testing.rows', values: [] }
+      const rows = await context.database.create('rows', { tenant: 'int', name: 'text' })
+      await rows.insert([
+        { tenant: 1, name: 'x' },
+        { tenant: 1, name: null },
+        { tenant: null, name: 'x' },
+        { tenant: 2, name: 'y' },
+      ])
+      const query = context.database.pending({ table: 'rows', columns: ['tenant', 'name'] })
       const job = context.job(jobName, query, { tenant: 'int', name: 'text' })
       await walk(context, job, [job.key.encode({ tenant: 1, name: 'x' }), job.key.encode({ tenant: 2, name: 'y' })])
     },
@@ -115,8 +115,8 @@ export const keysCases: readonly Case<StoreContext>[] = [
   {
     name: 'a column of another type than the key is refused before anything runs',
     async run(context) {
-      await context.query('create table regrow_testing.rows (id bigint primary key)')
-      const job = context.job(jobName, { text: 'select id from regrow_testing.rows', values: [] }, 'uuid')
+      await context.database.create('rows', { id: 'bigint' }, ['id'])
+      const job = context.job(jobName, context.database.pending({ table: 'rows', columns: ['id'] }), 'uuid')
       await assert.rejects(context.store.source(job).page(null, 10, 0, 5_000), /key.*uuid.*bigint/s)
     },
   },

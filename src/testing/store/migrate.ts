@@ -8,7 +8,7 @@ export const migrateCases: readonly Case<StoreContext>[] = [
   {
     name: 'ten processes that migrate at once make one schema, and it works',
     async run(context) {
-      await context.query('drop schema regrow cascade')
+      await context.database.dropStore()
       const stores = await Promise.all(Array.from({ length: 10 }, () => context.open()))
       const done = await Promise.all(stores.map((store) => store.migrate()))
       const [to] = new Set(done.map((each) => each.to))
@@ -24,7 +24,7 @@ export const migrateCases: readonly Case<StoreContext>[] = [
       const identity = await context.store.identity()
       assert.ok(identity.length > 36)
       assert.equal(await (await context.open()).identity(), identity)
-      await context.query('drop schema regrow cascade')
+      await context.database.dropStore()
       const anew = await context.open()
       await anew.migrate()
       assert.notEqual(await anew.identity(), identity)
@@ -42,7 +42,7 @@ export const migrateCases: readonly Case<StoreContext>[] = [
   {
     name: 'a store without its tables is refused with what to do, and prepared when that is asked for',
     async run(context) {
-      await context.query('drop schema regrow cascade')
+      await context.database.dropStore()
       const store = await context.open()
       await assert.rejects(
         store.prepare({ migrate: false }),
@@ -55,13 +55,14 @@ export const migrateCases: readonly Case<StoreContext>[] = [
   {
     name: 'a schema that is newer than the code is left as it is, and worked with',
     async run(context) {
-      const [row] = await context.query(`select value from regrow.meta where name = 'schema'`)
-      await context.query(`update regrow.meta set value = '9999' where name = 'schema'`)
+      const [meta, schema] = [context.database.own('meta'), { name: 'schema' }]
+      const [row] = await meta.rows(schema)
+      await meta.update({ value: '9999' }, schema)
       try {
         assert.deepEqual(await context.store.migrate(), { from: 9_999, to: 9_999 })
         await context.store.prepare({ migrate: false })
       } finally {
-        await context.query(`update regrow.meta set value = $1 where name = 'schema'`, [String(row?.value)])
+        await meta.update({ value: String(row?.value) }, schema)
       }
     },
   },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Page, Source } from '../../store/source.ts'
 import type { Case } from '../suite.ts'
 import { fail, jobName, type StoreContext, take, worker } from './context.ts'
-import { things } from './source.ts'
+import { runAt, things } from './source.ts'
 
 const keysOf = ({ rows }: Page) => rows.map(({ key }) => key)
 /** Bytes of a key at most, in every store and every queue. */
@@ -87,9 +87,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
     name: 'rows whose run_at lies beyond the horizon are left out; within it, the later of run_at and back-off counts',
     async run(context) {
       const source = context.store.source(await things(context, ['both', 'far', 'near', 'never']))
-      await context.query(`update regrow_testing.things set run_at = regrow.clock() + case id
-        when 'far' then interval '90 s' when 'near' then interval '20 s' when 'both' then interval '10 s' end`)
-      await context.query(`update regrow_testing.things set run_at = 'infinity' where id = 'never'`)
+      await runAt(context, { far: 90_000, near: 20_000, both: 10_000, never: 'never' })
       await fail(context, await worker(context, 'w1'), 'both', { version: '1', retryMs: 40_000 })
       const { rows, scanned } = await read(source, null, 100, 60_000)
       assert.equal(scanned, 4)
@@ -106,8 +104,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
     name: 'a row whose run_at is -infinity is due now and stops no other one; it tells nothing of how long rows wait',
     async run(context) {
       const source = context.store.source(await things(context, ['ever', 'never', 'now', 'soon']))
-      await context.query(`update regrow_testing.things set run_at = case id when 'ever' then '-infinity'::timestamptz
-        when 'never' then 'infinity' when 'now' then regrow.clock() - interval '7 s' else regrow.clock() + interval '20 s' end`)
+      await runAt(context, { ever: 'always', never: 'never', now: -7_000, soon: 20_000 })
       const { rows, scanned, oldestMs } = await read(source, null, 100, 60_000)
       assert.equal(scanned, 4)
       assert.deepEqual(
@@ -122,7 +119,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
       const { pending } = await source.check(['ever', 'never', 'now'])
       assert.equal(pending.get('ever')?.waitMs, 0)
       assert.ok((pending.get('never')?.waitMs ?? 0) > 9 * 365 * 86_400_000)
-      await context.query(`delete from regrow_testing.things where id <> 'ever'`)
+      for (const id of ['never', 'now', 'soon']) await context.database.table('things').remove({ id })
       assert.deepEqual([(await read(source)).oldestMs, keysOf(await read(source))], [null, ['ever']])
     },
   },
@@ -157,11 +154,9 @@ export const pageCases: readonly Case<StoreContext>[] = [
     name: 'rows whose text is longer than a key may be are read and counted, never eligible, and the cursor can stand on them',
     async run(context) {
       const [fits, long] = ['m'.repeat(keyBytesMax), 'ü'.repeat(keyBytesMax / 2 + 1)]
-      await context.query('create table regrow_testing.words (id text collate "C")')
-      await context.query(`insert into regrow_testing.words select jsonb_array_elements_text($1::text::jsonb)`, [
-        JSON.stringify(['a', 'b', `b${long}`, fits, `${fits}m`, 'x', long]),
-      ])
-      const query = { text: 'select id from regrow_testing.words', values: [] }
+      const words = await context.database.create('words', { id: 'text by bytes' })
+      await words.insert(['a', 'b', `b${long}`, fits, `${fits}m`, 'x', long].map((id) => ({ id })))
+      const query = context.database.pending({ table: 'words', columns: ['id'] })
       const job = context.job(jobName, query)
       const source = context.store.source(job)
       const all = await read(source)
@@ -182,13 +177,14 @@ export const pageCases: readonly Case<StoreContext>[] = [
   {
     name: 'of a key of several columns the joined text counts',
     async run(context) {
-      await context.query('create table regrow_testing.pairs (tenant int, name text collate "C")')
+      const pairs = await context.database.create('pairs', { tenant: 'int', name: 'text by bytes' })
       const room = keyBytesMax - '["1",""]'.length
-      await context.query(`insert into regrow_testing.pairs values (1, $1::text), (1, $2::text), (2, 'x')`, [
-        'n'.repeat(room),
-        'n'.repeat(room + 1),
+      await pairs.insert([
+        { tenant: 1, name: 'n'.repeat(room) },
+        { tenant: 1, name: 'n'.repeat(room + 1) },
+        { tenant: 2, name: 'x' },
       ])
-      const query = { text: 'select tenant, name from regrow_testing.pairs', values: [] }
+      const query = context.database.pending({ table: 'pairs', columns: ['tenant', 'name'] })
       const job = context.job(jobName, query, { tenant: 'int', name: 'text' })
       const source = context.store.source(job)
       const page = await read(source, null, 2)
@@ -199,9 +195,9 @@ export const pageCases: readonly Case<StoreContext>[] = [
   {
     name: 'rows whose key is null are passed over',
     async run(context) {
-      await context.query('create table regrow_testing.nulls (id text)')
-      await context.query(`insert into regrow_testing.nulls values ('x'), (null), ('y')`)
-      const job = context.job(jobName, { text: 'select id from regrow_testing.nulls', values: [] })
+      const nulls = await context.database.create('nulls', { id: 'text' })
+      await nulls.insert([{ id: 'x' }, { id: null }, { id: 'y' }])
+      const job = context.job(jobName, context.database.pending({ table: 'nulls', columns: ['id'] }))
       assert.deepEqual(keysOf(await read(context.store.source(job))), ['x', 'y'])
       const page = await read(context.store.source(job), null, 2)
       assert.deepEqual(keysOf(page), ['x', 'y'])
@@ -211,11 +207,10 @@ export const pageCases: readonly Case<StoreContext>[] = [
   {
     name: 'a key that the query returns more than once does not stop the pages',
     async run(context) {
-      await context.query('create table regrow_testing.doubled (id text)')
-      await context.query(`insert into regrow_testing.doubled select k from unnest(array['x', 'x', 'x', 'y']) as k`)
-      const source = context.store.source(
-        context.job(jobName, { text: 'select id from regrow_testing.doubled', values: [] }),
-      )
+      const doubled = await context.database.create('doubled', { id: 'text' })
+      await doubled.insert(['x', 'x', 'x', 'y'].map((id) => ({ id })))
+      const query = context.database.pending({ table: 'doubled', columns: ['id'] })
+      const source = context.store.source(context.job(jobName, query))
       const first = await read(source, null, 2)
       assert.deepEqual(new Set(keysOf(first)), new Set(['x']))
       assert.deepEqual(keysOf(await read(source, first.last, 2)), ['y'])
@@ -224,12 +219,12 @@ export const pageCases: readonly Case<StoreContext>[] = [
   {
     name: 'a page whose query is broken fails and names the cause; the next one works',
     async run(context) {
-      await context.query('create table regrow_testing.parts (id text primary key, n int not null)')
-      await context.query(`insert into regrow_testing.parts values ('x', 0)`)
-      const text = 'select id from regrow_testing.parts where 1 / n > 0'
-      const source = context.store.source(context.job(jobName, { text, values: [] }))
+      const parts = await context.database.create('parts', { id: 'text', n: 'int' }, ['id'])
+      await parts.insert([{ id: 'x', n: 0 }])
+      const query = context.database.pending({ table: 'parts', columns: ['id'], where: [{ dividesBy: 'n' }] })
+      const source = context.store.source(context.job(jobName, query))
       await assert.rejects(read(source), (error) => context.store.classify(error) === 'bad_row')
-      await context.query('update regrow_testing.parts set n = 1')
+      await parts.update({ n: 1 })
       assert.deepEqual(keysOf(await read(source)), ['x'])
     },
   },
@@ -237,8 +232,8 @@ export const pageCases: readonly Case<StoreContext>[] = [
     name: 'a page that takes longer than it may is cancelled by the server',
     async run(context) {
       await things(context, ['x'])
-      const text = `select id from regrow_testing.things where pg_sleep(20)::text is not null`
-      const source = context.store.source(context.job(jobName, { text, values: [] }))
+      const query = context.database.pending({ table: 'things', columns: ['id'], where: [{ takesMs: 20_000 }] })
+      const source = context.store.source(context.job(jobName, query))
       const since = context.clock.now()
       await assert.rejects(source.page(null, 10, 0, 200), (error) => context.store.classify(error) === 'timeout')
       assert.ok(context.clock.now() - since < 10_000)

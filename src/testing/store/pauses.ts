@@ -215,11 +215,12 @@ export const pausesCases: readonly Case<StoreContext>[] = [
       await pauses.end(jobName)
       await context.pass(1_000)
       await pauses.end(jobName)
-      const rows = await context.query(
-        `select extract(epoch from at - timestamptz '2030-01-01 00:00:00+00')::int as at, author, action, job,
-           detail::jsonb ->> 'reason' as reason, detail::jsonb ->> 'until' is not null as ends
-         from regrow.audit order by id`,
-      )
+      const audit = (await context.database.own('audit').rows()).toSorted((a, b) => Number(a.id) - Number(b.id))
+      const rows = audit.map(({ at, author, action, job, detail }) => {
+        const { reason, until } = JSON.parse(detail as string) as { reason: string; until?: unknown }
+        const seconds = (Date.parse(at as string) - Date.parse('2030-01-01T00:00:00Z')) / 1_000
+        return { at: seconds, author, action, job, reason, ends: (until ?? null) !== null }
+      })
       const told = { job: jobName, ends: false }
       assert.deepEqual(rows, [
         { ...told, at: 0, author: 'ann', action: 'pause', reason: 'one' },
@@ -240,7 +241,7 @@ export const pausesCases: readonly Case<StoreContext>[] = [
       const known = [jobName, 'paused', 'swept']
       assert.deepEqual(await status.names('lost'), known)
       await fail(context, 'w1', 'k', { state: 'quarantined' })
-      await context.query(`update regrow.ledger set job = 'failed'`)
+      await context.database.own('ledger').update({ job: 'failed' })
       const id = '0191e8a0-7b6c-7def-8123-000000000001'
       await intents.record('meant', [{ id, input: '1', inMs: 0, atMs: null, uniqueKey: null }])
       assert.deepEqual(await status.names('lost'), known)

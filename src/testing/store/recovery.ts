@@ -22,11 +22,11 @@ const spec: ScheduleSpec = {
 export const recoveryCases: readonly Case<StoreContext>[] = [
   {
     name: 'a job whose sweep is gone is missing, until it is declared again and due at once',
-    async run({ store, query }) {
+    async run({ store, database }) {
       const declared = [{ job: jobName, everyMs: 60_000 }]
       await store.sweeps.declare(declared)
       assert.deepEqual((await store.sweeps.turn('w1', [jobName], 1)).missing, [])
-      await query('delete from regrow.sweeps')
+      await database.own('sweeps').remove()
       const { turns, missing } = await store.sweeps.turn('w1', [jobName], 1)
       assert.deepEqual([turns, missing], [[], [jobName]])
       await store.sweeps.declare(declared)
@@ -36,12 +36,12 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
   {
     name: 'a beat makes the pulse again, with grace for everybody; without it nobody is freed',
     async run(context) {
-      const { store, query } = context
+      const { store, database } = context
       await worker(context, 'dead')
       await worker(context, 'other')
       await take(context, 'dead', ['x'])
       await live(context, ['other'], 2 * leaseMs)
-      await query('truncate regrow.pulse')
+      await database.own('pulse').remove()
       assert.equal((await store.workers.free(leaseMs)).workers, 0)
       assert.deepEqual((await store.status.jobs(leaseMs)).pulse, { missing: true, setBack: null })
       await store.workers.beat('other', [], 0, leaseMs)
@@ -53,11 +53,11 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
   },
   {
     name: 'a schedule that is gone, or of an older version than was declared, is missing',
-    async run({ store, query }) {
+    async run({ store, database }) {
       await store.schedules.declare([spec])
       const missing = async (version: number) => (await store.schedules.turn(10_000, new Map([['s', version]]))).missing
       assert.deepEqual([await missing(1), await missing(2)], [false, true])
-      await query('truncate regrow.schedules')
+      await database.own('schedules').remove()
       assert.equal(await missing(1), true)
     },
   },
@@ -116,8 +116,9 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await setBack(context)
       await worker(context, 'w2')
       assert.equal((await context.store.ledger.standing(jobName, ['k']))[0]?.waitMs, 0)
-      await context.query(`create table regrow_testing.rows as select 'k'::text as id`)
-      const job = context.job(jobName, { text: 'select id from regrow_testing.rows', values: [] })
+      const rows = await context.database.create('rows', { id: 'text' })
+      await rows.insert([{ id: 'k' }])
+      const job = context.job(jobName, context.database.pending({ table: 'rows', columns: ['id'] }))
       assert.equal((await context.store.source(job).page(null, 10, 0, 1_000)).rows.length, 1)
       await fail(context, 'w2', 'k', { failures: 2, retryMs: 30_000 })
       const found = (await answers(context, 'w2', ['k'])).get('k')

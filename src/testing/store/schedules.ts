@@ -57,7 +57,7 @@ async function write(context: StoreContext, slots: readonly SlotWrite[], lastSlo
 
 /** The source of a job whose keys are slots. */
 function slotsOf(context: StoreContext): Source {
-  const job = context.job(jobName, { text: 'select null::text as id', values: [] })
+  const job = context.job(jobName, context.database.pending({ table: 'none', columns: ['id'] }))
   return context.store.source({ ...job, query: null, slots: true })
 }
 

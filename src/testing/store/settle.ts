@@ -101,29 +101,29 @@ export const settleCases: readonly Case<StoreContext>[] = [
     name: 'a settle in a transaction commits with it',
     async run(context) {
       const { claim, one } = await held(context)
-      await context.query('create table regrow_testing.effects (key text)')
+      const effects = await context.database.create('effects', { key: 'text' })
       await context.store.transaction(async (tx, own) => {
-        await own.query(`insert into regrow_testing.effects values ('x')`)
+        await effects.insert([{ key: 'x' }], own)
         assert.deepEqual([...(await context.store.ledger.settle(one, [outcome(claim)], tx))], [claim.take])
       })
       assert.deepEqual(await context.store.ledger.standing(jobName, ['x']), [])
-      assert.equal((await context.query('select key from regrow_testing.effects')).length, 1)
+      assert.equal((await effects.rows()).length, 1)
     },
   },
   {
     name: 'a settle is the last statement of a transaction: one claim that is not held, and nothing of it is committed',
     async run(context) {
       const { claim, one } = await held(context)
-      await context.query('create table regrow_testing.effects (key text)')
+      const effects = await context.database.create('effects', { key: 'text' })
       const lost = { ...claim, key: 'z', take: context.nextTake() }
       const failing = context.store.transaction(async (tx, own) => {
-        await own.query(`insert into regrow_testing.effects values ('x')`)
+        await effects.insert([{ key: 'x' }], own)
         const { size } = await context.store.ledger.settle(one, [outcome(claim), outcome(lost)], tx)
         if (size < 2) throw new Error('not all of them are held')
       })
       await assert.rejects(failing, /not all of them/)
       assert.deepEqual(await liveKeys(context, ['x']), ['x'])
-      assert.equal((await context.query('select key from regrow_testing.effects')).length, 0)
+      assert.equal((await effects.rows()).length, 0)
       await settle(context, one, claim)
     },
   },

@@ -5,15 +5,34 @@ import { type DeclaredJob, jobName, type StoreContext } from './context.ts'
 
 /** A table of the user's, and a job over it: pending rows with version and run_at. */
 export async function things(context: StoreContext, keys: readonly string[]): Promise<DeclaredJob> {
-  await context.query(`create table regrow_testing.things (
-    id text primary key, state text not null default 'pending', version int not null default 1, run_at timestamptz)`)
-  await context.query(`insert into regrow_testing.things (id) select jsonb_array_elements_text($1::text::jsonb)`, [
-    JSON.stringify(keys),
-  ])
-  return context.job(jobName, {
-    text: `select id, version, run_at from regrow_testing.things where state = 'pending'`,
-    values: [],
-  })
+  const table = await context.database.create(
+    'things',
+    {
+      id: 'text',
+      state: { type: 'text', default: 'pending' },
+      version: { type: 'int', default: 1 },
+      run_at: 'time',
+    },
+    ['id'],
+  )
+  if (keys.length > 0) await table.insert(keys.map((id) => ({ id })))
+  return context.job(
+    jobName,
+    context.database.pending({
+      table: 'things',
+      columns: ['id', 'version', 'run_at'],
+      where: [{ column: 'state', is: 'pending' }],
+    }),
+  )
+}
+
+/** When things may run: so many ms after the present, or before or after every instant. */
+export async function runAt(
+  { database }: StoreContext,
+  times: Readonly<Record<string, number | 'always' | 'never'>>,
+): Promise<void> {
+  for (const [id, at] of Object.entries(times))
+    await database.table('things').update({ run_at: typeof at === 'number' ? { afterMs: at } : { time: at } }, { id })
 }
 
 export const sourceCases: readonly Case<StoreContext>[] = [
@@ -21,8 +40,8 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     name: 'a check answers for rows that the query returns, with their version, and for no others',
     async run(context) {
       const source = context.store.source(await things(context, ['x', 'y', 'z']))
-      await context.query(`update regrow_testing.things set state = 'done' where id = 'y'`)
-      await context.query(`update regrow_testing.things set version = 7 where id = 'z'`)
+      await context.database.table('things').update({ state: 'done' }, { id: 'y' })
+      await context.database.table('things').update({ version: 7 }, { id: 'z' })
       const { paused, pending } = await source.check(['x', 'y', 'z', 'unknown'])
       assert.equal(paused, false)
       assert.deepEqual([...pending.keys()].sort(), ['x', 'z'])
@@ -36,7 +55,7 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     async run(context) {
       const source = context.store.source(await things(context, ['x']))
       assert.equal((await source.check(['x'])).pending.size, 1)
-      await context.query(`update regrow_testing.things set state = 'done'`)
+      await context.database.table('things').update({ state: 'done' })
       assert.equal((await source.check(['x'])).pending.size, 0)
     },
   },
@@ -44,9 +63,7 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     name: 'a row whose run_at lies in the future says how long, one in the past or without is pending now',
     async run(context) {
       const source = context.store.source(await things(context, ['past', 'none', 'soon', 'never']))
-      await context.query(`update regrow_testing.things set run_at = regrow.clock() + case id
-        when 'past' then interval '-1 day' when 'soon' then interval '90 seconds' end`)
-      await context.query(`update regrow_testing.things set run_at = 'infinity' where id = 'never'`)
+      await runAt(context, { past: -86_400_000, soon: 90_000, never: 'never' })
       const { pending } = await source.check(['past', 'none', 'soon', 'never'])
       assert.equal(pending.get('past')?.waitMs, 0)
       assert.equal(pending.get('none')?.waitMs, 0)
@@ -76,12 +93,16 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     name: 'parameters of the pending query stay parameters, in the check and in the page',
     async run(context) {
       await things(context, ['x', 'y'])
-      await context.query(`update regrow_testing.things set state = $1 where id = 'y'`, [`it's; drop`])
-      const job = context.job(jobName, {
-        text: 'select id from regrow_testing.things where state = $1 and version < $2',
-        values: [`it's; drop`, 5],
+      await context.database.table('things').update({ state: `it's; drop` }, { id: 'y' })
+      const query = context.database.pending({
+        table: 'things',
+        columns: ['id'],
+        where: [
+          { column: 'state', is: `it's; drop` },
+          { column: 'version', below: 5 },
+        ],
       })
-      const source = context.store.source(job)
+      const source = context.store.source(context.job(jobName, query))
       assert.deepEqual([...(await source.check(['x', 'y'])).pending.keys()], ['y'])
       const page = await source.page(null, 10, 0, 5_000)
       assert.deepEqual(
@@ -95,20 +116,21 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     name: 'a query that ends in a comment, has its own WITH, or unites tables is read as it is',
     async run(context) {
       await things(context, ['x', 'y'])
-      const queries = [
-        `select id from regrow_testing.things -- where false`,
-        `with p as (select id from regrow_testing.things where state = 'pending') select id from p`,
-        `select id from regrow_testing.things where id = 'x' union all select id from regrow_testing.things where id = 'y'`,
-        `select distinct id from regrow_testing.things order by id desc`,
-      ]
-      for (const text of queries) {
-        const source = context.store.source(context.job(jobName, { text, values: [] }))
-        assert.deepEqual([...(await source.check(['x', 'y', 'z'])).pending.keys()].sort(), ['x', 'y'], text)
+      const ways = [
+        { written: 'with a comment' },
+        { written: 'over an expression', where: [{ column: 'state', is: 'pending' }] },
+        { written: 'as a union', where: [{ column: 'id', is: 'x' }] },
+        { written: 'as distinct rows' },
+      ] as const
+      for (const way of ways) {
+        const query = context.database.pending({ table: 'things', columns: ['id'], ...way })
+        const source = context.store.source(context.job(jobName, query))
+        assert.deepEqual([...(await source.check(['x', 'y', 'z'])).pending.keys()].sort(), ['x', 'y'], way.written)
         const page = await source.page(null, 10, 0, 5_000)
         assert.deepEqual(
           page.rows.map(({ key }) => key),
           ['x', 'y'],
-          text,
+          way.written,
         )
       }
     },
@@ -116,8 +138,7 @@ export const sourceCases: readonly Case<StoreContext>[] = [
   {
     name: 'a source of the user answers through page and isPending, joined with what the ledger knows',
     async run(context) {
-      const { store, query } = context
-      await query('select 1')
+      const { store } = context
       const rows = ['a', 'b', 'c', 'd'].map((key) => ({ key, version: 'v1', runAt: null }))
       const job = context.job(jobName, {
         page: async (after: string | null, limit: number) =>
