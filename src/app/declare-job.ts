@@ -54,7 +54,7 @@ export function enqueuePorts({ clock, random, events, errors, store, open }: Res
       record: async (...args) => (await store()).intents.record(...args),
       openWriters: async () => (await store()).intents.openWriters(),
     },
-    adopt: async (of, tx) => (await store()).adopt(of, tx),
+    adopt: async (of, tx) => (await store()).connections.adopt(of, tx),
     classify: errors.classify,
   }
   return { ...ports, together: enqueuingTogether(ports) }

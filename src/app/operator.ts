@@ -97,7 +97,7 @@ function schedules({ random, events, registry, open, leaseMs, author }: Resource
     return {
       ...{ schedules, timetable, push, events, jobs: registry.jobs(), leaseMs, author, source },
       ...{ handOverLane, afterCommit, mistake: patternMistake, instants: instantsOf },
-      transactionOf: (of, tx) => transactionOf({ adopt: async (...args) => store.adopt(...args) }, of, tx),
+      transactionOf: (of, tx) => transactionOf({ adopt: async (...args) => store.connections.adopt(...args) }, of, tx),
       keep: async (names, reason) => void (await keepSchedules(keeping, names, reason)),
       inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,
     }

@@ -128,7 +128,7 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
           "Say why, as in { reason: 'too loud' }: who finds it wants to know.",
         )
       if (
-        !(await open.timetable.pause(
+        !(await open.timetable.control.pause(
           text(name, 'name'),
           text(reason.trim(), 'reason'),
           text(author ?? open.author, 'author'),
@@ -141,13 +141,13 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       const { paused, ended } = await found(open, name)
       // Nothing was stopped: what passed meanwhile was not skipped for a pause.
       if (!paused && !ended) return
-      if (!(await open.timetable.resume(text(name, 'name'), text(author ?? open.author, 'author'))))
+      if (!(await open.timetable.control.resume(text(name, 'name'), text(author ?? open.author, 'author'))))
         throw await unknownSchedule(open, name)
       await open.keep([name], 'paused')
     },
     async end(name, { author } = {}) {
       const open = await ports()
-      const skipped = await open.timetable.end(text(name, 'name'), text(author ?? open.author, 'author'))
+      const skipped = await open.timetable.control.end(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!skipped) throw await notThere(open, name)
       for (const at of skipped) open.events.emit('slot.skipped', skipOf(name, at, 'ended'))
     },
@@ -160,12 +160,12 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
           `The schedule "${name}" is declared in code, and a live worker has it: it would be made again`,
           `End it: regrow schedules end ${name}. Or remove the declaration first, and deploy.`,
         )
-      if (!(await open.timetable.remove(text(name, 'name'), text(author ?? open.author, 'author'))))
+      if (!(await open.timetable.control.remove(text(name, 'name'), text(author ?? open.author, 'author'))))
         throw await unknownSchedule(open, name)
     },
     async run(name, { author } = {}) {
       const open = await ports()
-      const slot = await open.timetable.run(text(name, 'name'), text(author ?? open.author, 'author'))
+      const slot = await open.timetable.control.run(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!slot) throw await notThere(open, name)
       await open.push([{ job: slot.lane, key: slot.key, delayMs: 0, fresh: true }])
       return { at: slot.at, key: slot.key }

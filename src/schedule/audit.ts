@@ -96,7 +96,7 @@ export async function audit(ports: AuditPorts, signal?: AbortSignal): Promise<Au
     report.processed += rows.length
     // L10: brought back to the present, they have other slots.
     const ahead = rows.filter((row) => isAhead(row, atMs)).map(({ name }) => name)
-    if (ahead.length > 0) await keepSchedules(ports, await ports.schedules.rewind(ahead))
+    if (ahead.length > 0) await keepSchedules(ports, await ports.schedules.upkeep.rewind(ahead))
     for (const { row, write } of decided)
       if (stood.has(row.name)) report.created += write.slots.filter(({ state }) => state === 'waiting').length
     const orphans = rows.flatMap((row) => openHints(row, atMs))
@@ -126,6 +126,6 @@ const openHints = (row: ScheduleRow, atMs: number) =>
       )
 
 async function tidy({ schedules, events, leaseMs }: AuditPorts): Promise<void> {
-  const { ended } = await schedules.tidy(leaseMs)
+  const { ended } = await schedules.upkeep.tidy(leaseMs)
   for (const schedule of ended) events.emit('schedule.ended', { schedule, why: 'absent' })
 }

@@ -83,7 +83,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     schedules: port('schedules', store.schedules),
     timetable: port('timetable', store.timetable),
     transaction: (fn, options) => store.transaction((tx, own) => fn(opened(tx), own), options),
-    adopt: (of, tx) => opened(store.adopt(of, tx)),
+    connections: { ...store.connections, adopt: (of, tx) => opened(store.connections.adopt(of, tx)) },
     identity: () => call('store.identity', () => store.identity()),
     outdated: () => call('store.outdated', () => store.outdated()),
     prepare: ({ migrate }) =>

@@ -101,7 +101,19 @@ export interface Tidied {
   readonly forgotten: number
 }
 
+/** What an audit puts right. */
+export interface ScheduleUpkeep {
+  /**
+   * Brings schedules back to the present that went further than the store's time: its clock was set back. What ran does not run
+   * again. Returns those that were brought back.
+   */
+  rewind(names: readonly string[]): Promise<string[]>
+  /** Ends what nobody declares any more, and forgets old slots. */
+  tidy(leaseMs: number): Promise<Tidied>
+}
+
 export interface Schedules {
+  readonly upkeep: ScheduleUpkeep
   /**
    * Adds schedules, or changes those of the same name: their version is raised, and slots that have not begun are held. One
    * that a person ended stays as it is. In `tx` where one is given. Returns the names that are there now, as declared by code or not
@@ -119,13 +131,6 @@ export interface Schedules {
    * `declared`, names with the version that this process declared, is not there or older: it has to be declared again.
    */
   turn(everyMs: number, declared?: ReadonlyMap<string, number>): Promise<{ waitMs: number; missing: boolean }>
-  /**
-   * Brings schedules back to the present that went further than the store's time: its clock was set back. What ran does not run
-   * again. Returns those that were brought back.
-   */
-  rewind(names: readonly string[]): Promise<string[]>
-  /** Ends what nobody declares any more, and forgets old slots. */
-  tidy(leaseMs: number): Promise<Tidied>
   /** Notes what the slot of this key hands over, in `tx` where one is given. */
   hand(key: string, handed: Handed, tx?: StoreTransaction): Promise<void>
   /** Ends slots outside of the ledger, in `tx` where one is given: as run, or as skipped for a reason. */

@@ -19,6 +19,20 @@ import type { Timetable } from './timetable.ts'
 import type { StoreTransaction, TransactionOptions } from './transaction.ts'
 import type { Workers } from './workers.ts'
 
+/** Connections and transactions that the store did not open for itself. */
+export interface StoreConnections {
+  /**
+   * A transaction that the user opened on this store's database, for the ports. `of` names the call that was given it. Throws
+   * `bad_options` for anything else.
+   */
+  adopt(of: string, tx: object): StoreTransaction
+  /**
+   * Null while there are enough connections. Else sets one aside for the transactions of a run that is about to start, and resolves
+   * to what gives it back; rejects when there is none in time. Missing where connections are not scarce.
+   */
+  readonly reserve?: (() => Promise<() => void> | null) | undefined
+}
+
 /** `Tx` is the transaction as the store's client knows it. */
 export interface Store<Tx = Transaction> {
   readonly ledger: Ledger
@@ -33,6 +47,7 @@ export interface Store<Tx = Transaction> {
   readonly forgetting: Forgetting
   readonly schedules: Schedules
   readonly timetable: Timetable
+  readonly connections: StoreConnections
   /** Missing: the store cannot say what its server does with a query. */
   readonly diagnosis?: Diagnosis | undefined
   /** Missing: the store cannot prove which rows a query returns. */
@@ -44,13 +59,6 @@ export interface Store<Tx = Transaction> {
   readonly classify: Classify
   /** What a person should do about such an error, where it is known. */
   readonly advise?: ((error: unknown) => string | undefined) | undefined
-  /**
-   * A transaction that the user opened on this store's database, for the ports. `of` names the call that was given it. Throws
-   * `bad_options` for anything else.
-   */
-  adopt(of: string, tx: object): StoreTransaction
-  /** A connection for a run's transactions, before it starts; null: there are enough.  */
-  readonly reserve?: (() => Promise<() => void> | null) | undefined
   /** Which store this is: another one has another text, also where it began as a copy of this one on another server. */
   identity(): Promise<string>
   /** True when the schema is older than what `migrate` would make it; throws where nothing can be written. */

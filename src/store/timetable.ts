@@ -63,18 +63,8 @@ export interface StaleSchedule {
   readonly endsAt: Date | null
 }
 
-export interface Timetable {
-  /** The next schedules by name, ended ones too; and the store's time. */
-  list(
-    options: { job: string | null; after: string | null; limit: number },
-    leaseMs: number,
-  ): Promise<{ at: Date; rows: TimetableRow[] }>
-  /** In `tx` where one is given: what it has written is seen. */
-  find(name: string, leaseMs: number, tx?: StoreTransaction): Promise<TimetableRow | null>
-  /** Slots of a schedule, newest first. */
-  slots(name: string, limit: number): Promise<TimetableSlot[]>
-  /** Schedules that should run and do not, the oldest first; `declared`: names that the code declares. */
-  stale(limit: number, leaseMs: number, declared?: readonly string[]): Promise<StaleSchedule[]>
+/** What a person does to a schedule. */
+export interface ScheduleControl {
   /** False: there is no such schedule, or it has ended. */
   pause(name: string, reason: string, author: string): Promise<boolean>
   /**
@@ -88,4 +78,19 @@ export interface Timetable {
   remove(name: string, author: string): Promise<boolean>
   /** Makes a slot of this moment, beside the pattern. Null: there is no such schedule, it has ended, or it is paused. */
   run(name: string, author: string): Promise<{ lane: string; key: string; at: Date } | null>
+}
+
+export interface Timetable {
+  readonly control: ScheduleControl
+  /** The next schedules by name, ended ones too; and the store's time. */
+  list(
+    options: { job: string | null; after: string | null; limit: number },
+    leaseMs: number,
+  ): Promise<{ at: Date; rows: TimetableRow[] }>
+  /** In `tx` where one is given: what it has written is seen. */
+  find(name: string, leaseMs: number, tx?: StoreTransaction): Promise<TimetableRow | null>
+  /** Slots of a schedule, newest first. */
+  slots(name: string, limit: number): Promise<TimetableSlot[]>
+  /** Schedules that should run and do not, the oldest first; `declared`: names that the code declares. */
+  stale(limit: number, leaseMs: number, declared?: readonly string[]): Promise<StaleSchedule[]>
 }

@@ -80,10 +80,10 @@ export function postgresDatabase(query: Query, { schema = 'regrow' } = {}): Stor
       const list = columns.join(', ')
       const plain = `select ${list} from ${testing}.${name}`
       const texts = {
-        'with a comment': `${plain}${all} -- where false`,
-        'over an expression': `with p as (${plain}${all}) select ${list} from p`,
-        'as a union': `${plain} where ${conditions[0]} union all ${plain} where not (${conditions[0]})`,
-        'as distinct rows': `select distinct ${list} from ${testing}.${name}${all} order by ${columns[0]} desc`,
+        with_a_comment: `${plain}${all} -- where false`,
+        over_an_expression: `with p as (${plain}${all}) select ${list} from p`,
+        as_a_union: `${plain} where ${conditions[0]} union all ${plain} where not (${conditions[0]})`,
+        as_distinct_rows: `select distinct ${list} from ${testing}.${name}${all} order by ${columns[0]} desc`,
       }
       return { text: written ? texts[written] : `${plain}${all}`, values }
     },
@@ -110,7 +110,7 @@ async function reset(query: Query, schema: string): Promise<void> {
 
 const types: Readonly<Record<ColumnType, string>> = {
   text: 'text',
-  'text by bytes': 'text collate "C"',
+  text_by_bytes: 'text collate "C"',
   varchar: 'varchar(2000)',
   smallint: 'smallint',
   int: 'int',

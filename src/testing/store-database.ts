@@ -24,7 +24,7 @@ export interface StoreDatabase {
 export type ColumnType =
   | 'text'
   /** Text in the order of its bytes. */
-  | 'text by bytes'
+  | 'text_by_bytes'
   | 'varchar'
   | 'smallint'
   | 'int'
@@ -69,7 +69,7 @@ export interface TestQuery {
    * How it is written, with the same rows: with a comment at its end, over a table expression of its own, as a union of those that meet
    * the first condition and those that do not, or as distinct rows in descending order.
    */
-  readonly written?: 'with a comment' | 'over an expression' | 'as a union' | 'as distinct rows'
+  readonly written?: 'with_a_comment' | 'over_an_expression' | 'as_a_union' | 'as_distinct_rows'
 }
 
 export type Condition =

@@ -20,7 +20,7 @@ export interface WorkerPorts {
   readonly log: Log
   readonly store: Pick<
     Store<unknown>,
-    'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'reserve' | 'classify'
+    'ledger' | 'workers' | 'sweeps' | 'intents' | 'transaction' | 'connections' | 'classify'
   > & { readonly claim: ClaimKeys }
   readonly source: (job: Job) => Source
   readonly queue: PopQueue

@@ -91,7 +91,7 @@ export class Pipeline {
       used: (job) => this.#starts.uses.used(job),
     })
     this.#starts = {
-      reserve: store.reserve,
+      reserve: store.connections.reserve,
       uses: new TxUse(),
       ours: (entries) => this.#isOurs(entries),
       run: (handler, entries, over) => this.#finish(handler, entries, undefined, over),

@@ -194,13 +194,13 @@ const calls: [string, (app: Untyped) => unknown, says: RegExp, cure: RegExp][] =
     '{ tx: true }',
     (app) => mailOf(app).enqueue(mail, { tx: true }),
     /`tx` of enqueue of "mail.send" is a boolean/,
-    /client of pg/,
+    /the client on which you opened the transaction/,
   ],
   [
     '{ tx: null }',
     (app) => thingOf(app).enqueue('a', { tx: null }),
     /`tx` of enqueue of "thing.make" is null/,
-    /client of pg/,
+    /the client on which you opened the transaction/,
   ],
   [
     'a wrapper that answers an array',

@@ -1,10 +1,12 @@
 // Histories on the real SQL: the store's statements run in a PGlite whose clock is the kernel's. No virtual time passes while
 // one runs. After each that writes, its tables are read, so that the oracle sees the same changes as in the model.
+
 import { PGlite } from '@electric-sql/pglite'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { keyCodec } from '../../src/job/key.ts'
 import type { Store } from '../../src/store/store.ts'
 import { cast, refusedText } from './cast.ts'
+import { isPart } from './faults.ts'
 import type { Kernel } from './kernel.ts'
 import { beginningMs } from './sim-process.ts'
 import { acted } from './store/app-tx.ts'
@@ -69,15 +71,15 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   'pauses.end': ['pauses', 'sweeps'],
   'schedules.declare': ['schedules', 'slots'],
   'schedules.write': ['schedules', 'slots'],
-  'schedules.rewind': ['schedules', 'slots'],
-  'schedules.tidy': ['schedules', 'slots'],
+  'schedules.upkeep.rewind': ['schedules', 'slots'],
+  'schedules.upkeep.tidy': ['schedules', 'slots'],
   'schedules.finish': ['slots'],
   'schedules.hand': ['slots'],
-  'timetable.pause': ['schedules'],
-  'timetable.resume': ['schedules', 'slots'],
-  'timetable.end': ['schedules', 'slots'],
-  'timetable.remove': ['schedules', 'slots', 'ledger'],
-  'timetable.run': ['slots'],
+  'timetable.control.pause': ['schedules'],
+  'timetable.control.resume': ['schedules', 'slots'],
+  'timetable.control.end': ['schedules', 'slots'],
+  'timetable.control.remove': ['schedules', 'slots', 'ledger'],
+  'timetable.control.run': ['slots'],
   'quarantine.release': ['ledger'],
   'quarantine.drop': ['ledger', 'intents', 'slots'],
   transaction: ['ledger', 'intents', 'slots', ...appTables.map(({ table }) => table)],
@@ -149,6 +151,7 @@ export class PgliteTruth implements Truth {
       new Proxy(target, {
         get: (_, property) => {
           const value: unknown = Reflect.get(target, property, target)
+          if (isPart(value)) return port(`${name}.${String(property)}`, value)
           if (typeof value !== 'function') return value
           const statement = `${name}.${String(property)}`
           return (...args: unknown[]) => {
@@ -183,7 +186,7 @@ export class PgliteTruth implements Truth {
             return fn(lent as never, lent)
           }),
         ),
-      adopt: (of, tx) => real.adopt(of, tx),
+      connections: real.connections,
       identity: () => real.identity(),
       outdated: async () => false,
       prepare: async () => {},

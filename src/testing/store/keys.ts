@@ -32,7 +32,7 @@ const types: readonly KeyType[] = [
     ],
   },
   { type: 'text', column: 'text', values: [...new Set([...hostileKeys, ...alikeKeys, ...control])] },
-  { type: 'text', column: 'text by bytes', values: [...new Set([...hostileKeys, ...alikeKeys])] },
+  { type: 'text', column: 'text_by_bytes', values: [...new Set([...hostileKeys, ...alikeKeys])] },
   { type: 'text', column: 'varchar', values: [...new Set([...hostileKeys, ...alikeKeys])] },
 ]
 

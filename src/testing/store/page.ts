@@ -154,7 +154,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
     name: 'rows whose text is longer than a key may be are read and counted, never eligible, and the cursor can stand on them',
     async run(context) {
       const [fits, long] = ['m'.repeat(keyBytesMax), 'ü'.repeat(keyBytesMax / 2 + 1)]
-      const words = await context.database.create('words', { id: 'text by bytes' })
+      const words = await context.database.create('words', { id: 'text_by_bytes' })
       await words.insert(['a', 'b', `b${long}`, fits, `${fits}m`, 'x', long].map((id) => ({ id })))
       const query = context.database.pending({ table: 'words', columns: ['id'] })
       const job = context.job(jobName, query)
@@ -177,7 +177,7 @@ export const pageCases: readonly Case<StoreContext>[] = [
   {
     name: 'of a key of several columns the joined text counts',
     async run(context) {
-      const pairs = await context.database.create('pairs', { tenant: 'int', name: 'text by bytes' })
+      const pairs = await context.database.create('pairs', { tenant: 'int', name: 'text_by_bytes' })
       const room = keyBytesMax - '["1",""]'.length
       await pairs.insert([
         { tenant: 1, name: 'n'.repeat(room) },

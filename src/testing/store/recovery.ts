@@ -239,7 +239,7 @@ export const recoveryCases: readonly Case<StoreContext>[] = [
       await schedules.finish([`s@1@${atMs - 60_000}`])
       assert.deepEqual((await look()).row.ran, [])
       await setBack(context)
-      const back = await schedules.rewind(['s', 'nobody'])
+      const back = await schedules.upkeep.rewind(['s', 'nobody'])
       // A schema before cannot.
       if (back.length === 0) return
       assert.deepEqual(back, ['s'])

@@ -150,9 +150,9 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       )
       await write(context, [slot(2, { version: 2, key: keyOf(2, 2) })])
       assert.deepEqual(await pending(context, keyOf(2), keyOf(2, 2)), [keyOf(2, 2)])
-      assert.equal(await context.store.timetable.pause('s', 'because', 'me'), true)
+      assert.equal(await context.store.timetable.control.pause('s', 'because', 'me'), true)
       assert.deepEqual(await pending(context, keyOf(1), keyOf(2, 2)), [])
-      assert.equal(await context.store.timetable.resume('s', 'me'), true)
+      assert.equal(await context.store.timetable.control.resume('s', 'me'), true)
     },
   },
   {
@@ -162,11 +162,11 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       await schedules.declare([spec()])
       await write(context, [slot(1, { dueMs: minute(1_000_000) })])
       const before = await look(context)
-      assert.equal(await timetable.resume('s', 'me'), true)
+      assert.equal(await timetable.control.resume('s', 'me'), true)
       assert.deepEqual(await look(context), before)
-      assert.equal(await timetable.resume('nobody', 'me'), false)
-      await timetable.pause('s', 'because', 'me')
-      assert.equal(await timetable.resume('s', 'me'), true)
+      assert.equal(await timetable.control.resume('nobody', 'me'), false)
+      await timetable.control.pause('s', 'because', 'me')
+      assert.equal(await timetable.control.resume('s', 'me'), true)
       assert.deepEqual((await look(context)).open, [])
     },
   },
@@ -191,18 +191,18 @@ export const schedulesCases: readonly Case<StoreContext>[] = [
       // Nobody was there, and who has it may be starting still.
       const other = { holder: 'other', host: 'host', pid: 1, jobs: { 'another job': 'x' } }
       await context.store.workers.register(other, leaseMs)
-      assert.deepEqual((await schedules.tidy(leaseMs)).ended, [])
+      assert.deepEqual((await schedules.upkeep.tidy(leaseMs)).ended, [])
       await context.pass(3_600_000)
       await context.store.workers.beat('other', [], 0, leaseMs)
-      assert.deepEqual((await schedules.tidy(leaseMs)).ended, ['s'])
+      assert.deepEqual((await schedules.upkeep.tidy(leaseMs)).ended, ['s'])
       assert.deepEqual((await schedules.look(['s'], leaseMs)).rows, [])
       assert.deepEqual(await pending(context, keyOf(1)), [])
       await schedules.declare([spec()])
       assert.equal((await look(context)).version, 2)
-      assert.ok(await timetable.end('s', 'me'))
+      assert.ok(await timetable.control.end('s', 'me'))
       await schedules.declare([spec()])
       assert.deepEqual((await schedules.look(['s'], leaseMs)).rows, [])
-      assert.equal(await timetable.resume('s', 'me'), true)
+      assert.equal(await timetable.control.resume('s', 'me'), true)
       assert.equal((await look(context)).name, 's')
     },
   },

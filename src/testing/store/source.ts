@@ -117,10 +117,10 @@ export const sourceCases: readonly Case<StoreContext>[] = [
     async run(context) {
       await things(context, ['x', 'y'])
       const ways = [
-        { written: 'with a comment' },
-        { written: 'over an expression', where: [{ column: 'state', is: 'pending' }] },
-        { written: 'as a union', where: [{ column: 'id', is: 'x' }] },
-        { written: 'as distinct rows' },
+        { written: 'with_a_comment' },
+        { written: 'over_an_expression', where: [{ column: 'state', is: 'pending' }] },
+        { written: 'as_a_union', where: [{ column: 'id', is: 'x' }] },
+        { written: 'as_distinct_rows' },
       ] as const
       for (const way of ways) {
         const query = context.database.pending({ table: 'things', columns: ['id'], ...way })

@@ -4,7 +4,7 @@ import type { Handler } from '../../job/handler.ts'
 import type { Ready } from '../stages.ts'
 
 export interface StartsPorts {
-  /** See `Store.reserve`. */
+  /** See `StoreConnections.reserve`. */
   readonly reserve: (() => Promise<() => void> | null) | undefined
   /** True while these are our claims, and our lease is sure. */
   readonly ours: (entries: readonly Ready[]) => boolean

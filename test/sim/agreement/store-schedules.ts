@@ -173,7 +173,7 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
     call(named(given), ({ store }) => store.schedules.turn(given.everyMs, new Map([[given.name, given.version]]))),
   'schedules.rewind': (given) =>
     call(named(given), async ({ store }) => [
-      sorted(await store.schedules.rewind(given.names)),
+      sorted(await store.schedules.upkeep.rewind(given.names)),
       await store.schedules.page(null, 5, leaseMs),
     ]),
   'schedules.finish': (given) => {
@@ -245,15 +245,16 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
         ]),
     pass(memory, 0),
   ],
-  'timetable.pause': (given) => call(named(given), ({ store }) => store.timetable.pause(given.name, 'why', 'ann')),
-  'timetable.resume': (given) => call(named(given), ({ store }) => store.timetable.resume(given.name, 'bob')),
+  'timetable.pause': (given) =>
+    call(named(given), ({ store }) => store.timetable.control.pause(given.name, 'why', 'ann')),
+  'timetable.resume': (given) => call(named(given), ({ store }) => store.timetable.control.resume(given.name, 'bob')),
   'timetable.end': (given) =>
     call(named(given), async ({ store: { timetable } }) => [
-      await timetable.end(given.name, 'ann'),
+      await timetable.control.end(given.name, 'ann'),
       await timetable.find(given.name, leaseMs),
     ]),
-  'timetable.remove': (given) => call(named(given), ({ store }) => store.timetable.remove(given.name, 'ann')),
-  'timetable.run': (given) => call(named(given), ({ store }) => store.timetable.run(given.name, 'ann')),
+  'timetable.remove': (given) => call(named(given), ({ store }) => store.timetable.control.remove(given.name, 'ann')),
+  'timetable.run': (given) => call(named(given), ({ store }) => store.timetable.control.run(given.name, 'ann')),
   timetable: (given) =>
     call(named(given), async ({ store: { timetable } }) => [
       await timetable.list({ job: given.job, after: null, limit: given.limit }, leaseMs),
@@ -265,7 +266,7 @@ export const scheduleResolvers: Readonly<Record<string, (step: Detail, memory: M
     ...(alive === 'nobody' ? [] : [registers('h0', alive === 'ours' ? 'tick' : 'mail')]),
     ...(alive === 'others' ? [pass(memory, 3_600_000), beat(memory, 'h0', 'all', 0)] : []),
     call('schedules.tidy', async ({ store }) => {
-      const { ended, forgotten } = await store.schedules.tidy(leaseMs)
+      const { ended, forgotten } = await store.schedules.upkeep.tidy(leaseMs)
       return { ended: sorted(ended), forgotten }
     }),
   ],

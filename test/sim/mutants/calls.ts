@@ -53,9 +53,9 @@ export const ofCalls: readonly Mutant[] = [
   mutant(
     'answers-of-tx-unchecked',
     'a wrapper of another client that answers no rows is a TypeError',
-    'src/enqueue/arguments.ts',
-    'if (Array.isArray(answer?.rows)) return',
-    'return',
+    'src/drivers/postgres/store/adopt-transaction.ts',
+    'if (Array.isArray(answer?.rows)) return answer',
+    'return answer',
     test('flow/wrong-calls'),
   ),
 ]

@@ -112,7 +112,7 @@ export const ofSchedules: readonly Mutant[] = [
     'handed-over-outside',
     'an input is recorded beside the transaction that records its slot as run',
     'src/schedule/runtime-schedules.ts',
-    'intents.record(row.job, [intent], executor)',
+    'intents.record(row.job, [intent], within)',
     'intents.record(row.job, [intent])',
     sim,
   ),

@@ -85,7 +85,7 @@ export class SimDatabase {
       source: (job) => simSource(schema, ledger, job, this.#queries.get(job.name), this.#table),
       transaction: (fn) => this.#transaction(fn),
       // A script's transaction, which is open in the model already.
-      adopt: (_, tx) => tx as StoreTransaction,
+      connections: { adopt: (_, tx) => tx as StoreTransaction },
       identity: async () => 'simulated',
       outdated: async () => false,
       prepare: async () => {},

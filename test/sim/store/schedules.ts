@@ -95,8 +95,10 @@ export function simSchedules(schema: Schema): Schedules {
         },
         { quick: true },
       ),
-    rewind: (names) => engine.autocommit('schedules.rewind', (session) => rewind(schema, session, names)),
-    tidy: (leaseMs) => engine.atOnce('schedules.tidy', (session) => tidy(schema, session, leaseMs)),
+    upkeep: {
+      rewind: (names) => engine.autocommit('schedules.rewind', (session) => rewind(schema, session, names)),
+      tidy: (leaseMs) => engine.atOnce('schedules.tidy', (session) => tidy(schema, session, leaseMs)),
+    },
     finish: (keys, { tx, skipped = null } = {}) =>
       engine.run('schedules.finish', tx && sessionOf(tx), function* (session) {
         const at = schema.now()

@@ -35,81 +35,83 @@ export function simTimetable(schema: Schema): Timetable {
     stale: async () => {
       throw new Error('a person asks how schedules stand, and no simulated person does')
     },
-    pause: (name, reason, author) =>
-      engine.autocommit('timetable.pause', function* (session) {
-        const row = yield* session.hold(schedules, name, stands)
-        if (!row) return false
-        const paused = { pausedAt: row.pausedAt ?? schema.now(), pauseReason: reason, pauseAuthor: author }
-        session.set(schedules, name, { ...row, ...paused, term: row.term + 1 })
-        recorded(session, 'schedule.pause', row, author)
-        return true
-      }),
-    resume: (name, author) =>
-      engine.autocommit('timetable.resume', function* (session) {
-        const at = schema.now()
-        const row = yield* session.hold(schedules, name, () => true)
-        if (!row) return false
-        if (row.pausedAt === null && stands(row)) return true
-        const isPast = (slot: Parameters<typeof isAhead>[0]) => isAhead(slot) && slot.slot <= at
-        yield* changeSlots(schema, session, name, isPast, () => ({
-          state: 'skipped',
-          reason: 'paused',
-          endedAt: at,
-        }))
-        const none = { pausedAt: null, pauseReason: null, pauseAuthor: null, endedAt: null, endReason: null }
-        const fromAt = row.endedAt === null ? row.fromAt : at
-        session.set(schedules, name, { ...row, ...none, seenAt: at, fromAt, term: row.term + 1 })
-        recorded(session, 'schedule.resume', row, author)
-        return true
-      }),
-    end: (name, author) =>
-      engine.autocommit('timetable.end', function* (session) {
-        const at = schema.now()
-        const row = yield* session.hold(schedules, name, stands)
-        if (!row) return null
-        session.set(schedules, name, { ...row, endedAt: at, endReason: 'person', term: row.term + 1 })
-        const skipped = { state: 'skipped', reason: 'ended', endedAt: at } as const
-        const changed = yield* changeSlots(schema, session, name, isAhead, () => skipped)
-        recorded(session, 'schedule.end', row, author)
-        return changed.map(({ slot }) => date(slot) as Date)
-      }),
-    remove: (name, author) =>
-      engine.autocommit('timetable.remove', function* (session) {
-        const row = yield* session.hold(schedules, name, () => true)
-        if (!row) return false
-        const own = [...slots.rows.values()].filter(({ schedule }) => schedule === name)
-        for (const { lane, key, state } of own.sort((a, b) => byBytes(a.key, b.key))) {
-          if (state !== 'waiting' && state !== 'held') continue
-          const known = yield* session.hold(schema.ledger, ledgerId(lane, key), ({ holder }) => holder === null)
-          if (known) session.set(schema.ledger, ledgerId(lane, key), undefined)
-        }
-        for (const { slot } of own) {
-          yield* session.lock(slots, slotId(name, slot))
-          session.set(slots, slotId(name, slot), undefined)
-        }
-        session.set(schedules, name, undefined)
-        recorded(session, 'schedule.remove', row, author)
-        return true
-      }),
-    run: (name, author) =>
-      engine.autocommit('timetable.run', function* (session) {
-        const now = Math.floor(schema.now())
-        const row = yield* session.hold(schedules, name, (each) => stands(each) && each.pausedAt === null)
-        if (!row) return null
-        recorded(session, 'schedule.run', row, author, now)
-        // Never on an instant of the pattern, which accounts for all before it.
-        const at = (now - (row.startAt ?? 0)) % (row.everyMs ?? 1_000) === 0 || now % 1_000 === 0 ? now + 1 : now
-        const id = slotId(name, at)
-        yield* session.unwritten(slots, id)
-        if (session.get(slots, id)) return null
-        yield* session.lock(slots, id)
-        const { version, lane } = row
-        const key = slotKey(name, version, at)
-        const made = { schedule: name, slot: at, version, lane, key, dueAt: now, madeAt: now }
-        const blank = { reason: null, through: null, count: null, begunAt: null, endedAt: null, ...notHanded }
-        session.set(slots, id, { ...made, ...blank, state: 'waiting' })
-        return { lane, key, at: new Date(at) }
-      }),
+    control: {
+      pause: (name, reason, author) =>
+        engine.autocommit('timetable.pause', function* (session) {
+          const row = yield* session.hold(schedules, name, stands)
+          if (!row) return false
+          const paused = { pausedAt: row.pausedAt ?? schema.now(), pauseReason: reason, pauseAuthor: author }
+          session.set(schedules, name, { ...row, ...paused, term: row.term + 1 })
+          recorded(session, 'schedule.pause', row, author)
+          return true
+        }),
+      resume: (name, author) =>
+        engine.autocommit('timetable.resume', function* (session) {
+          const at = schema.now()
+          const row = yield* session.hold(schedules, name, () => true)
+          if (!row) return false
+          if (row.pausedAt === null && stands(row)) return true
+          const isPast = (slot: Parameters<typeof isAhead>[0]) => isAhead(slot) && slot.slot <= at
+          yield* changeSlots(schema, session, name, isPast, () => ({
+            state: 'skipped',
+            reason: 'paused',
+            endedAt: at,
+          }))
+          const none = { pausedAt: null, pauseReason: null, pauseAuthor: null, endedAt: null, endReason: null }
+          const fromAt = row.endedAt === null ? row.fromAt : at
+          session.set(schedules, name, { ...row, ...none, seenAt: at, fromAt, term: row.term + 1 })
+          recorded(session, 'schedule.resume', row, author)
+          return true
+        }),
+      end: (name, author) =>
+        engine.autocommit('timetable.end', function* (session) {
+          const at = schema.now()
+          const row = yield* session.hold(schedules, name, stands)
+          if (!row) return null
+          session.set(schedules, name, { ...row, endedAt: at, endReason: 'person', term: row.term + 1 })
+          const skipped = { state: 'skipped', reason: 'ended', endedAt: at } as const
+          const changed = yield* changeSlots(schema, session, name, isAhead, () => skipped)
+          recorded(session, 'schedule.end', row, author)
+          return changed.map(({ slot }) => date(slot) as Date)
+        }),
+      remove: (name, author) =>
+        engine.autocommit('timetable.remove', function* (session) {
+          const row = yield* session.hold(schedules, name, () => true)
+          if (!row) return false
+          const own = [...slots.rows.values()].filter(({ schedule }) => schedule === name)
+          for (const { lane, key, state } of own.sort((a, b) => byBytes(a.key, b.key))) {
+            if (state !== 'waiting' && state !== 'held') continue
+            const known = yield* session.hold(schema.ledger, ledgerId(lane, key), ({ holder }) => holder === null)
+            if (known) session.set(schema.ledger, ledgerId(lane, key), undefined)
+          }
+          for (const { slot } of own) {
+            yield* session.lock(slots, slotId(name, slot))
+            session.set(slots, slotId(name, slot), undefined)
+          }
+          session.set(schedules, name, undefined)
+          recorded(session, 'schedule.remove', row, author)
+          return true
+        }),
+      run: (name, author) =>
+        engine.autocommit('timetable.run', function* (session) {
+          const now = Math.floor(schema.now())
+          const row = yield* session.hold(schedules, name, (each) => stands(each) && each.pausedAt === null)
+          if (!row) return null
+          recorded(session, 'schedule.run', row, author, now)
+          // Never on an instant of the pattern, which accounts for all before it.
+          const at = (now - (row.startAt ?? 0)) % (row.everyMs ?? 1_000) === 0 || now % 1_000 === 0 ? now + 1 : now
+          const id = slotId(name, at)
+          yield* session.unwritten(slots, id)
+          if (session.get(slots, id)) return null
+          yield* session.lock(slots, id)
+          const { version, lane } = row
+          const key = slotKey(name, version, at)
+          const made = { schedule: name, slot: at, version, lane, key, dueAt: now, madeAt: now }
+          const blank = { reason: null, through: null, count: null, begunAt: null, endedAt: null, ...notHanded }
+          session.set(slots, id, { ...made, ...blank, state: 'waiting' })
+          return { lane, key, at: new Date(at) }
+        }),
+    },
   }
 }
 

@@ -59,8 +59,7 @@ export function sqlStore<Tx>(
     advise: adviceOn,
     source,
     transaction: (fn, options) => db.transaction((tx, own) => fn(transactionOf(tx), own), options),
-    adopt: adoptTransaction,
-    ...(db.reserve && { reserve: db.reserve }),
+    connections: { adopt: adoptTransaction, reserve: db.reserve },
     identity: async () => String((await db.query(texts().identity)).rows[0]?.identity),
     async outdated() {
       await assertWritable(db)

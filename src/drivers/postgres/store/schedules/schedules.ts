@@ -53,15 +53,17 @@ export function sqlSchedules(
       const waitMs = rows[0]?.won === true ? 0 : Math.max(1, Number(rows[0]?.wait_ms))
       return { waitMs, missing: rows[0]?.missing === true }
     },
-    async rewind(names) {
-      if (!rewinds()) return []
-      const { rows } = await db.query(texts().schedules.rewind, [JSON.stringify(names)])
-      return rows.map(({ name }) => name as string)
-    },
-    async tidy(leaseMs) {
-      const { rows } = await db.query(texts().schedules.tidy, [leaseMs])
-      const ended = JSON.parse((rows[0]?.ended as string | null) ?? '[]') as string[]
-      return { ended, forgotten: Number(rows[0]?.forgotten) }
+    upkeep: {
+      async rewind(names) {
+        if (!rewinds()) return []
+        const { rows } = await db.query(texts().schedules.rewind, [JSON.stringify(names)])
+        return rows.map(({ name }) => name as string)
+      },
+      async tidy(leaseMs) {
+        const { rows } = await db.query(texts().schedules.tidy, [leaseMs])
+        const ended = JSON.parse((rows[0]?.ended as string | null) ?? '[]') as string[]
+        return { ended, forgotten: Number(rows[0]?.forgotten) }
+      },
     },
     async hand(key, { job, intent, key: row }, tx) {
       await (tx ? executorOf(tx) : db).query(texts().schedules.hand, [key, job, intent, row])

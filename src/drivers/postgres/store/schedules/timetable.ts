@@ -36,17 +36,19 @@ export function sqlTimetable(db: SqlDatabase, texts: () => Statements, available
         endsAt: date(row.ends_ms),
       }))
     },
-    pause: (name, reason, author) => acted(texts().schedules.pause, [name, reason, author]),
-    resume: (name, author) => acted(texts().schedules.resume, [name, author]),
-    async end(name, author) {
-      const [row] = available() ? (await db.query(texts().schedules.end, [name, author])).rows : []
-      const skipped = JSON.parse((row?.skipped as string | null | undefined) ?? '[]') as number[]
-      return row ? skipped.map((ms) => date(ms) as Date) : null
-    },
-    remove: (name, author) => acted(texts().schedules.remove, [name, author]),
-    async run(name, author) {
-      const [row] = available() ? (await db.query(texts().schedules.run, [name, author])).rows : []
-      return row ? { lane: row.lane as string, key: row.key as string, at: date(row.slot_ms) as Date } : null
+    control: {
+      pause: (name, reason, author) => acted(texts().schedules.pause, [name, reason, author]),
+      resume: (name, author) => acted(texts().schedules.resume, [name, author]),
+      async end(name, author) {
+        const [row] = available() ? (await db.query(texts().schedules.end, [name, author])).rows : []
+        const skipped = JSON.parse((row?.skipped as string | null | undefined) ?? '[]') as number[]
+        return row ? skipped.map((ms) => date(ms) as Date) : null
+      },
+      remove: (name, author) => acted(texts().schedules.remove, [name, author]),
+      async run(name, author) {
+        const [row] = available() ? (await db.query(texts().schedules.run, [name, author])).rows : []
+        return row ? { lane: row.lane as string, key: row.key as string, at: date(row.slot_ms) as Date } : null
+      },
     },
   }
 }
