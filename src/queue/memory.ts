@@ -3,8 +3,10 @@
 import type { Clock } from '../base/clock.ts'
 import { Heap } from '../base/heap.ts'
 import { difference, type Mark } from '../job/canary-mark.ts'
+import { BlockingPop } from './blocking-pop.ts'
 import { defaultBounds, type Hint, OtherLane, type PoppedHint, pushed, type QueueBounds } from './hint.ts'
 import type { PeekedHint, Popped, PopRequest, PushOptions, Queue, QueueInspection } from './queue.ts'
+import { Waiters } from './waiters.ts'
 
 interface Entry {
   readonly key: string
@@ -36,15 +38,20 @@ export class MemoryQueue implements Queue {
   readonly #clock: Clock
   readonly #bounds: QueueBounds
   readonly #jobs = new Map<string, JobHints>()
-  readonly #waiting = new Set<AbortController>()
+  readonly #waiters: Waiters
+  readonly #blockingPop: BlockingPop
   readonly #otherLane = new OtherLane()
   #order = 0
   #mark: Mark | null = null
-  #closed = false
 
   constructor(clock: Clock, bounds: Partial<QueueBounds> = {}) {
     this.#clock = clock
     this.#bounds = { ...defaultBounds, ...bounds }
+    this.#waiters = new Waiters(clock)
+    const look = async (request: PopRequest) => this.#look(request)
+    // Nothing is ever missed: all pushes are of this process.
+    const pollMs = () => Number.POSITIVE_INFINITY
+    this.#blockingPop = new BlockingPop({ clock, waiters: this.#waiters, look, pollMs })
   }
 
   async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}) {
@@ -52,22 +59,12 @@ export class MemoryQueue implements Queue {
     const count = { added: 0, merged: 0, dropped: 0, lost: 0 }
     const another = epoch !== null && this.#mark?.epoch !== epoch
     for (const hint of hints) count[another && !hint.fresh ? 'lost' : this.#put(hint, now, share)]++
-    for (const waiter of this.#waiting) waiter.abort()
+    this.#waiters.wake(new Set(hints.map(({ job }) => job)))
     return pushed(count)
   }
 
-  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
-    const until = this.#clock.now() + request.waitMs
-    for (;;) {
-      const now = this.#clock.now()
-      const hints = this.#popDue(request, now)
-      if (hints.length > 0 || now >= until || signal?.aborted || this.#closed) return { hints, mark: this.#mark }
-      const nextDue = Math.min(until, ...request.jobs.map(({ job }) => this.#nextDue(job)))
-      const woken = new AbortController()
-      this.#waiting.add(woken)
-      await this.#clock.sleep(nextDue - now, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal)
-      this.#waiting.delete(woken)
-    }
+  pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    return this.#blockingPop.pop(request, signal)
   }
 
   async writeMark(mark: Mark) {
@@ -122,8 +119,7 @@ export class MemoryQueue implements Queue {
   }
 
   async close() {
-    this.#closed = true
-    for (const waiter of this.#waiting) waiter.abort()
+    this.#waiters.close()
   }
 
   #put({ job, key, delayMs, fresh }: Hint, now: number, share: number): 'added' | 'merged' | 'dropped' {
@@ -169,6 +165,13 @@ export class MemoryQueue implements Queue {
         each.dueCount++
       }
     return hints
+  }
+
+  #look(request: PopRequest) {
+    const now = this.#clock.now()
+    const hints = this.#popDue(request, now)
+    const nextMs = Math.min(...request.jobs.map(({ job }) => this.#nextDue(job))) - now
+    return { hints, mark: this.#mark, nextMs }
   }
 
   #popDue({ jobs, limit }: PopRequest, now: number): PoppedHint[] {

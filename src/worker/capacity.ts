@@ -1,6 +1,6 @@
 // Free places for handler calls, in the process and of each job that has a limit of its own. A worker takes no more than
 // it has of them.
-
+import { type WaitLimits, waitUntilWoken } from '../base/wait.ts'
 import type { Handler } from '../job/handler.ts'
 
 /** The slots of a worker: one per handler call at a time. */
@@ -29,7 +29,7 @@ export class Slots {
   readonly #limits: ReadonlyMap<string, number>
   readonly #taken = new Map<string, number>()
   #free: number
-  #waiters: Waiter[] = []
+  readonly #waiters = new Set<Waiter>()
 
   /** `limits`: calls at a time of single jobs; a job that is not named there may have all slots. */
   constructor(size: number, limits: ReadonlyMap<string, number> = new Map()) {
@@ -55,35 +55,22 @@ export class Slots {
 
   give(count: number, job: string): void {
     this.#add(-count, job)
-    if (this.#waiters.length === 0) return
-    const [woken, others] = [[] as Waiter[], [] as Waiter[]]
-    for (const waiter of this.#waiters) (waiter.ready() ? woken : others).push(waiter)
-    this.#waiters = others
-    for (const { wake } of woken) wake()
+    for (const waiter of this.#waiters) if (waiter.ready()) waiter.wake()
   }
 
   report({ stuckCount, recycle }: { readonly stuckCount: number; readonly recycle: boolean }): SlotReport {
     return { size: this.size, free: Math.max(0, this.#free), stuck: stuckCount, recycle }
   }
 
-  /** Resolves when `ready` holds, by default when a slot is free; or when `signal` aborts. */
-  freed(signal: AbortSignal, ready: () => boolean = () => this.#free > 0): Promise<void> {
-    if (ready() || signal.aborted) return Promise.resolve()
-    return new Promise((resolve) => {
-      const waiter: Waiter = {
-        ready,
-        wake: () => {
-          signal.removeEventListener('abort', ended)
-          resolve()
-        },
-      }
-      const ended = () => {
-        this.#waiters = this.#waiters.filter((each) => each !== waiter)
-        resolve()
-      }
-      this.#waiters.push(waiter)
-      signal.addEventListener('abort', ended, { once: true })
+  /** Resolves when `ready` holds, or at one of the limits. */
+  async freed(ready: () => boolean, limits: WaitLimits): Promise<void> {
+    if (ready()) return
+    let waiter: Waiter | undefined
+    await waitUntilWoken(limits, (wake) => {
+      waiter = { ready, wake }
+      this.#waiters.add(waiter)
     })
+    if (waiter) this.#waiters.delete(waiter)
   }
 
   #add(count: number, job: string): void {

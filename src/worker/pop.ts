@@ -129,7 +129,7 @@ export class Intake {
     const over = new AbortController()
     const either = AbortSignal.any([signal, over.signal])
     // A job that gets below its limit does not wait for the hints of another.
-    void slots.freed(either, () => full.some((job) => this.#room(job) > 0)).then(() => over.abort(null))
+    void slots.freed(() => full.some((job) => this.#room(job) > 0), { signal: either }).then(() => over.abort(null))
     try {
       return await queue.pop(request, either)
     } finally {
@@ -149,12 +149,8 @@ export class Intake {
 
   /** Not longer than a poll: a round that waits for slow handlers is not a stalled one. */
   async #roomOrPoll(signal: AbortSignal): Promise<void> {
-    if (this.#anyRoom()) return
-    const over = new AbortController()
-    const either = AbortSignal.any([signal, over.signal])
     const { slots, clock } = this.#ports
-    await Promise.race([slots.freed(either, this.#anyRoom), clock.sleep(pollMs, either)])
-    over.abort(null)
+    await slots.freed(this.#anyRoom, { signal, timeout: { clock, ms: pollMs } })
   }
 
   /**
@@ -164,11 +160,7 @@ export class Intake {
   async #gathered(signal: AbortSignal): Promise<void> {
     const { slots, clock } = this.#ports
     const enough = () => slots.free >= slots.size / gather.share
-    if (enough() || signal.aborted) return
-    const over = new AbortController()
-    const either = AbortSignal.any([signal, over.signal])
-    await Promise.race([slots.freed(either, enough), clock.sleep(gather.ms, either)])
-    over.abort(null)
+    await slots.freed(enough, { signal, timeout: { clock, ms: gather.ms } })
   }
 
   /** Another job is named first each time: queues may serve them in this order, and one without end would starve the rest. */

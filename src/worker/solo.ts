@@ -118,11 +118,8 @@ export class Solo {
     await popped()
     const empty = () => slots.free >= slots.size - stuck()
     while (!empty() && !stopped.aborted) {
-      const round = new AbortController()
-      const either = AbortSignal.any([stopped, round.signal])
-      // A slot that gets stuck is not given: looked at again each second.
-      await Promise.race([slots.freed(either, empty), clock.sleep(1_000, either)])
-      round.abort()
+      // A slot that gets stuck is not released: looked at again each second.
+      await slots.freed(empty, { signal: stopped, timeout: { clock, ms: 1_000 } })
     }
     if (stopped.aborted) await giveBack(entry)
     return !stopped.aborted

@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { pledge } from '../../src/base/deferred.ts'
-import { Bell } from '../../src/drivers/postgres/queue/notifier.ts'
+import { Notifier } from '../../src/drivers/postgres/queue/notifier.ts'
 import { statements } from '../../src/drivers/postgres/queue/statements.gen.ts'
 import type { SqlExecutor } from '../../src/drivers/sql/client.ts'
+import { Waiters } from '../../src/queue/waiters.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 
 let place: QueuePlace
@@ -17,20 +18,20 @@ beforeEach(() =>
   place.beside.query(`truncate regrow.hints, regrow.canary; insert into regrow.canary values (true, 3, 7)`),
 )
 
-/** Tells when somebody rests. */
-class WatchedBell extends Bell {
-  rests = pledge()
+/** So slow that no pop looks by itself before a push wakes it. */
+const slowClock = { ...systemClock, after: (ms: number, then: () => void) => systemClock.after(ms * 1_000, then) }
 
-  override rest(...args: Parameters<Bell['rest']>): Promise<void> {
-    const rest = super.rest(...args)
-    this.rests.resolve()
-    this.rests = pledge()
-    return rest
-  }
+/** A notifier of which a test knows when a pop begins to sleep. */
+class WatchedNotifier extends Notifier {
+  sleeps = pledge()
+  override readonly waiters = new Waiters(slowClock, () => {
+    this.sleeps.resolve()
+    this.sleeps = pledge()
+  })
 }
 
 function open() {
-  const bell = new WatchedBell({ clock: systemClock, listen: null })
+  const notifier = new WatchedNotifier({ clock: systemClock, listen: null })
   const sent: string[] = []
   const seen = (db: SqlExecutor): SqlExecutor => ({
     query: (text, params) => {
@@ -39,13 +40,12 @@ function open() {
       return db.query(text, params)
     },
   })
-  const queue = place.queue({ bell }, seen)
-  /** A pop that found nothing, and rests until `push` brought something; how it was found. */
+  const queue = place.queue({ notifier }, seen)
+  /** A pop that found nothing, and sleeps until `push` brought something; how it was found. */
   const woken = async (limit: number, push: () => Promise<unknown>) => {
-    const { promise: rests } = bell.rests
+    const { promise: sleeps } = notifier.sleeps
     const popping = queue.pop({ jobs: ['a', 'b'].map((job) => ({ job, limit })), limit, waitMs: 20_000 })
-    await rests
-    // What it polled for by itself until now is not what it is asked about.
+    await sleeps
     sent.length = 0
     await push()
     const popped = await popping

@@ -12,7 +12,7 @@ import type {
   PostgresUrl,
 } from './client/client.ts'
 import { openDatabase } from './client/database.ts'
-import { Bell } from './queue/notifier.ts'
+import { Notifier } from './queue/notifier.ts'
 import { PostgresQueue } from './queue/postgres-queue.ts'
 import { regrown } from './queue/recreate-missing-tables.ts'
 import { sqlStore } from './store/store.ts'
@@ -61,7 +61,7 @@ export function postgres(given: PostgresGiven | undefined, options: Options = {}
               query: (...args) => db.queue.query(...args),
             },
             clock: surroundings.clock,
-            bell: new Bell({ clock: surroundings.clock, listen: db.listen }),
+            notifier: new Notifier({ clock: surroundings.clock, listen: db.listen }),
             bounds: options,
           }),
       }

@@ -1,8 +1,8 @@
-// Who waits for hints: a push rings a bell that idle poppers are blocked on, so nobody polls. A blocked read has a
-// connection of its own, one per slot. It is only about latency: a floor of polls lies under it.
+// Wakes idle pops. A push of another process leaves a token in a list that this process is blocked on, on a connection of its own
+// per slot. It only makes pops quicker: they still look once a second.
 import type { Clock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
-import type { Popped } from '../../queue/queue.ts'
+import { type Waiter, Waiters } from '../../queue/waiters.ts'
 import { Line, type LineOptions } from './connection.ts'
 import type { Places, Slot } from './keys.ts'
 
@@ -14,17 +14,6 @@ const restMs = 250
 /** A call for a process that ended goes away by itself. */
 const callMs = 5_000
 
-/** A pop that waits, or is about to. */
-export interface Waiter {
-  /** How many hints it has room for, by job. */
-  readonly jobs: ReadonlyMap<string, number>
-  /** Somebody pushed since the last look. */
-  rung: boolean
-  wake: (() => void) | undefined
-  /** What a push of this process handed over to it. */
-  given: Popped | undefined
-}
-
 interface Listening {
   readonly slot: Slot
   readonly line: Line
@@ -32,77 +21,25 @@ interface Listening {
   jobs: ReadonlyMap<string, string> | undefined
 }
 
-export interface BellPorts extends Omit<LineOptions, 'patienceMs'> {
+export interface NotifierPorts extends Omit<LineOptions, 'patienceMs'> {
   readonly clock: Clock
   readonly places: Places
   /** The ordinary connection: a command that needs no answer. */
   readonly send: (key: string, args: string[]) => void
-  /** A token came for a job that nobody here waits for now: who else does must learn of it. */
+  /** A token came for a job that no pop of this process waits for now: it belongs to another one. */
   readonly passOn: (job: string) => void
 }
 
-export class Bells {
-  readonly #ports: BellPorts
+export class Notifier {
+  readonly waiters: Waiters
+  readonly #ports: NotifierPorts
   readonly #id = systemRandom.hex(8)
-  readonly #waiters = new Set<Waiter>()
   readonly #slots = new Map<Slot, Listening>()
   readonly #over = new AbortController()
 
-  constructor(ports: BellPorts) {
+  constructor(ports: NotifierPorts) {
     this.#ports = ports
-  }
-
-  /** Listens from now on; `rest` before waiting, `leave` at the end. */
-  join(jobs: ReadonlyMap<string, number>): Waiter {
-    const waiter: Waiter = { jobs, rung: false, wake: undefined, given: undefined }
-    this.#waiters.add(waiter)
-    return waiter
-  }
-
-  leave(waiter: Waiter): void {
-    this.#waiters.delete(waiter)
-  }
-
-  /** Wakes who waits for one of these jobs; false when nobody does. */
-  ring(jobs: Iterable<string>): boolean {
-    if (this.#waiters.size === 0) return false
-    let heard = false
-    for (const job of jobs)
-      for (const waiter of this.#waiters)
-        if (waiter.jobs.has(job)) {
-          heard = waiter.rung = true
-          this.#wake(waiter)
-        }
-    return heard
-  }
-
-  /** Hands hints of one job over to who waits and has room for all of them; false: nobody does. */
-  give(job: string, popped: Popped): boolean {
-    for (const waiter of this.#waiters)
-      if (waiter.wake && (waiter.jobs.get(job) ?? 0) >= popped.hints.length) {
-        waiter.given = popped
-        this.#wake(waiter)
-        return true
-      }
-    return false
-  }
-
-  /** Waits until the bell rings, for `ms`, or until `signal` aborts or the queue closes. */
-  async rest(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    if (waiter.rung || signal?.aborted || this.#over.signal.aborted) return
-    let end = () => {}
-    await new Promise<void>((resolve) => {
-      const stopTimer = this.#ports.clock.after(ms, resolve)
-      signal?.addEventListener('abort', resolve as () => void)
-      end = () => {
-        stopTimer()
-        signal?.removeEventListener('abort', resolve as () => void)
-      }
-      waiter.wake = resolve
-      this.#listen(waiter)
-    })
-    end()
-    waiter.wake = undefined
+    this.waiters = new Waiters(ports.clock, (waiter) => this.#listen(waiter))
   }
 
   /** Ends the blocked connections; others are made. */
@@ -113,14 +50,7 @@ export class Bells {
   close(): void {
     this.#over.abort()
     for (const { line } of this.#slots.values()) line.close()
-    for (const waiter of this.#waiters) waiter.wake?.()
-  }
-
-  #wake(waiter: Waiter): void {
-    const { wake } = waiter
-    // From now on it does not wait: nothing is blocked for it before it looked.
-    waiter.wake = undefined
-    wake?.()
+    this.waiters.close()
   }
 
   #listen(waiter: Waiter): void {
@@ -151,7 +81,7 @@ export class Bells {
       try {
         const reply = await listening.line.send(call, ['BLPOP', call, ...jobs.keys(), String(blockedMs / 1_000)])
         const job = Array.isArray(reply) ? jobs.get(String(reply[0])) : undefined
-        if (job !== undefined && !this.ring([job])) passOn(job)
+        if (job !== undefined && !this.waiters.wake([job])) passOn(job)
       } catch {
         // M23: whatever happened to it, the next round has a connection again.
         await clock.sleep(restMs, this.#over.signal)
@@ -175,15 +105,14 @@ export class Bells {
     return made
   }
 
-  /** Jobs of this slot that somebody waits for now, by the key of their bell. */
+  /** Jobs of this slot that a sleeping pop waits for, by the key of their list. */
   #wanted(slot: Slot): ReadonlyMap<string, string> {
     const wanted = new Map<string, string>()
-    for (const waiter of this.#waiters)
-      if (waiter.wake)
-        for (const job of waiter.jobs.keys()) {
-          const place = this.#ports.places.of(job)
-          if (place.slot === slot) wanted.set(place.wake, job)
-        }
+    for (const waiter of this.waiters.asleep())
+      for (const job of waiter.jobs.keys()) {
+        const place = this.#ports.places.of(job)
+        if (place.slot === slot) wanted.set(place.wake, job)
+      }
     return wanted
   }
 }

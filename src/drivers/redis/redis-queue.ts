@@ -1,10 +1,12 @@
 // Hints in Redis: the lightest view there is. Per job two lanes, each a list for order and a set for membership, and a
 // sorted set of delayed hints; all work on them is done by a few scripts, several hundred hints in one round trip.
 import type { Clock } from '../../base/clock.ts'
-import { difference, type Mark } from '../../job/canary-mark.ts'
+import type { Mark } from '../../job/canary-mark.ts'
+import { BlockingPop, type Look } from '../../queue/blocking-pop.ts'
 import { defaultBounds, type Hint, OtherLane, type Pushed, pushed, type QueueBounds } from '../../queue/hint.ts'
 import type {
   PeekedHint,
+  PopJob,
   Popped,
   PopRequest,
   PushOptions,
@@ -17,11 +19,11 @@ import { allotted, markOf, markText, type Page, type Part, pagesOf, readPop, wor
 import { Line } from './connection.ts'
 import { explained } from './errors.ts'
 import { Places, type Slot } from './keys.ts'
-import { Bells } from './notifier.ts'
+import { Notifier } from './notifier.ts'
 import { run, type ScriptName, type Scripts, scriptsWith } from './script.ts'
 import { examined } from './server-info.ts'
 
-/** A pop that waits looks again after so long, whatever happened to its bell. */
+/** The longest sleep of a pop that waits. It bounds the delay when a wake-up is lost. */
 const floorMs = 1_000
 /** F24: a server that answers nothing for so long is given up; a long script or a fork may take a second. */
 const patienceMs = 3_000
@@ -52,11 +54,9 @@ export class RedisQueue implements Queue {
   readonly #scripts: Scripts
   readonly #line: Line
   readonly #onRepair: (repair: QueueRepair) => void
-  readonly #bells: Bells
+  readonly #notifier: Notifier
+  readonly #blockingPop: BlockingPop
   readonly #otherLane = new OtherLane()
-  /** The mark of the pop before. */
-  #mark: Mark | null = null
-  #closed = false
 
   constructor({ dial, clock, namespace, spread, owner, clockLua, onRepair, maxHints, maxDelayed }: RedisQueueOptions) {
     this.name = nameOf(namespace, spread)
@@ -69,10 +69,10 @@ export class RedisQueue implements Queue {
     this.#scripts = scriptsWith(clockLua)
     const onMisplaced = () => {
       this.#line.drop()
-      this.#bells.drop()
+      this.#notifier.drop()
     }
     this.#line = new Line({ dial, clock, patienceMs, onMisplaced })
-    this.#bells = new Bells({
+    this.#notifier = new Notifier({
       dial,
       clock,
       places: this.#places,
@@ -80,6 +80,9 @@ export class RedisQueue implements Queue {
       send: (key, args) => void this.#line.send(key, args).catch(() => {}),
       passOn: (job) => void this.#popFrom([{ job, limit: 0 }], 0, 0).catch(() => {}),
     })
+    const { waiters } = this.#notifier
+    const look = (request: PopRequest) => this.#look(request)
+    this.#blockingPop = new BlockingPop({ clock, waiters, look, pollMs: () => floorMs })
   }
 
   async push(hints: readonly Hint[], { share = 1, epoch = null }: PushOptions = {}): Promise<Pushed> {
@@ -95,38 +98,16 @@ export class RedisQueue implements Queue {
       if (delays) args.push(...delays)
       return this.#run(delays ? 'pushDelayed' : 'push', [slot.owner, slot.mark, slot.jobs, ...places], args)
     })
-    // Who waits here need not hear of it from the server: their look goes the same way, behind the push.
-    this.#bells.ring(pages.map(({ job }) => job))
+    // Pops that wait here need not hear of it from the server: their look goes the same way, behind the push.
+    this.#notifier.waiters.wake(pages.map(({ job }) => job))
     const answers = (await Promise.all(calls)) as [number, number, number, number, ...string[]][]
     this.#repaired(answers.flatMap((answer) => answer.slice(4) as string[]))
     const sum = (at: 0 | 1 | 2 | 3) => answers.reduce((all, answer) => all + answer[at], 0)
     return pushed({ added: sum(0), merged: sum(1), dropped: sum(2), lost: sum(3) })
   }
 
-  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
-    const { jobs, limit, waitMs } = request
-    if (waitMs <= 0) return this.#popDue(request)
-    const until = this.#clock.now() + waitMs
-    // Listening begins before the look, so that a push in between is not slept through.
-    const rooms = jobs.map((each) => [each.job, Math.min(limit, each.limit)] as const)
-    const waiter = this.#bells.join(new Map(rooms.filter(([, room]) => room > 0)))
-    try {
-      for (;;) {
-        waiter.rung = false
-        const popped = await this.#popDue(request)
-        // Nobody waits for hints in a queue that was lost: who popped compares the mark.
-        const lost = this.#mark !== null && difference(this.#mark, popped.mark) !== null
-        this.#mark = popped.mark
-        const leftMs = until - this.#clock.now()
-        if (popped.hints.length > 0 || lost || leftMs <= 0 || signal?.aborted || this.#closed) return popped
-        const nextMs = popped.nextMs < 0 ? floorMs : popped.nextMs
-        await this.#bells.rest(waiter, Math.min(leftMs, floorMs, nextMs), signal)
-        if (waiter.given) return waiter.given
-        if (signal?.aborted || this.#closed) return popped
-      }
-    } finally {
-      this.#bells.leave(waiter)
-    }
+  pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    return this.#blockingPop.pop(request, signal)
   }
 
   async writeMark(mark: Mark): Promise<void> {
@@ -185,12 +166,16 @@ export class RedisQueue implements Queue {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#bells.close()
+    this.#notifier.close()
     // What is under way gets its answer, where the server gives one.
     const until = this.#clock.now() + closeMs
     while (this.#line.awaited > 0 && this.#clock.now() < until) await this.#clock.sleep(5)
     this.#line.close()
+  }
+
+  async #look(request: PopRequest): Promise<Look> {
+    const { hints, mark, nextMs } = await this.#popDue(request)
+    return { hints, mark, nextMs: nextMs < 0 ? Number.POSITIVE_INFINITY : nextMs }
   }
 
   async #popDue({ jobs, limit }: PopRequest): Promise<Part> {
@@ -209,7 +194,12 @@ export class RedisQueue implements Queue {
   #handsOver([page, ...others]: readonly Page[]): boolean {
     if (page === undefined || others.length > 0 || !page.fresh || page.delays) return false
     const { job, keys } = page
-    return this.#bells.give(job, { hints: keys.map((key) => ({ job, key, fresh: true })), mark: undefined })
+    for (const waiter of this.#notifier.waiters.of(job))
+      if ((waiter.jobs.get(job) as PopJob).limit >= keys.length) {
+        const hints = keys.map((key) => ({ job, key, fresh: true }))
+        if (waiter.give({ hints, mark: undefined })) return true
+      }
+    return false
   }
 
   /** One call per slot, all of them at once: also those without jobs of this pop tell their mark. */

@@ -2,7 +2,7 @@
 import { type Mutant, mutant, race, test } from './mutant.ts'
 
 const source = (name: string) => `src/drivers/postgres/${name}`
-const bell = test('flow/postgres-bell')
+const notifier = test('flow/postgres-notifier')
 const bloat = test('heal/postgres-bloat')
 const rotation = test('heal/postgres-rotation')
 const pushes = test('flow/postgres-pushes')
@@ -33,7 +33,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/listen.ts'),
     'await client.query(`listen ',
     '(make as { listened?: unknown }).listened ??= await client.query(`listen ',
-    bell,
+    notifier,
   ),
   mutant(
     'postgres-listens-to-nobody',
@@ -41,7 +41,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/notifier.ts'),
     'connection.ping()',
     'Promise.resolve()',
-    bell,
+    notifier,
   ),
   mutant(
     'postgres-listens-behind-a-pooler',
@@ -49,24 +49,24 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/listen.ts'),
     'if (!(await isDirect(client))) {',
     'if (!(await isDirect(client)) && !client) {',
-    bell,
+    notifier,
   ),
   mutant(
     'postgres-told-before-it-listened',
     'what was pushed before the connection listened is slept through',
     source('queue/notifier.ts'),
-    `// What was pushed before it listened, nobody told: whoever waits looks once more.
-    this.#ringAll()`,
+    `// No notification says what was pushed before it listened: pops that wait look once more.
+    this.waiters.wakeAll()`,
     '',
-    bell,
+    notifier,
   ),
   mutant(
-    'postgres-bell-without-polls',
+    'postgres-notifier-without-polls',
     'who listens does not look by itself',
     source('queue/postgres-queue.ts'),
-    'this.#bell.listening ? pollMs.floor : this.#idleMs',
-    'this.#bell.listening ? leftMs : this.#idleMs',
-    bell,
+    'notifier.listening ? pollMs.floor : ',
+    'notifier.listening ? Number.POSITIVE_INFINITY : ',
+    notifier,
   ),
   mutant(
     'postgres-commit-behind-a-statement',
@@ -157,12 +157,12 @@ export const ofPostgres: readonly Mutant[] = [
     test('race/take-then-check'),
   ),
   mutant(
-    'postgres-named-behind-a-ring',
+    'pop-given-a-hint-awake',
     'who was told of more than one hint looks at one of them only, and not at the rest',
-    source('queue/notifier.ts'),
-    'waiter.wake && !waiter.rung) waiter.named',
-    'waiter) waiter.named',
-    bell,
+    'src/queue/waiters.ts',
+    'if (!this.isAsleep) return false',
+    '',
+    notifier,
   ),
   mutant(
     'postgres-keys-for-everybody',
@@ -170,7 +170,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('queue/notifier.ts'),
     'key !== undefined && isId.test(key)',
     'key !== undefined',
-    bell,
+    notifier,
   ),
   mutant(
     'postgres-cursor-never-reset',
@@ -405,11 +405,11 @@ export const ofPostgres: readonly Mutant[] = [
     test('unit/drivers/postgres/client/scarcity'),
   ),
   mutant(
-    'postgres-two-looks-per-wait',
+    'two-looks-per-wait',
     'a pop that waits looks at its end, and the next one looks again at once',
-    source('queue/postgres-queue.ts'),
-    'if (!waiter.rung && leftMs <= pollsMs && leftMs < waitMs) return popped',
-    '',
+    'src/queue/blocking-pop.ts',
+    'const isOver = !waiter.hasNews && leftMs <= sleepMs && leftMs < nextMs',
+    'const isOver = false',
     test('flow/idle'),
   ),
 ]

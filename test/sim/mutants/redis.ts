@@ -38,9 +38,9 @@ export const ofRedis: readonly Mutant[] = [
   mutant(
     'redis-handed-over-without-room',
     'hints are handed over to a pop that waits for fewer, or for others',
-    source('notifier.ts'),
-    'if (waiter.wake && (waiter.jobs.get(job) ?? 0) >= popped.hints.length) {',
-    'if (waiter.wake) {',
+    source('redis-queue.ts'),
+    'if ((waiter.jobs.get(job) as PopJob).limit >= keys.length) {',
+    'if (waiter.jobs.has(job)) {',
     onAServer,
   ),
   mutant(

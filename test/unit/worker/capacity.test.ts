@@ -1,16 +1,17 @@
 // Free places for handler calls.
 import { expect, test } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
 import { Slots } from '../../../src/worker/capacity.ts'
-
-const signal = new AbortController().signal
 
 test('who waits for a slot is woken when one is free', async () => {
   const slots = new Slots(2)
   slots.take(2, 'a')
   let free = false
-  const freed = slots.freed(signal).then(() => {
-    free = true
-  })
+  const freed = slots
+    .freed(() => slots.free > 0, {})
+    .then(() => {
+      free = true
+    })
   await new Promise((resolve) => setImmediate(resolve))
   expect([free, slots.free]).toEqual([false, 0])
   slots.give(1, 'a')
@@ -22,9 +23,11 @@ test('more than all may be taken; nobody is woken before one is really free', as
   const slots = new Slots(1)
   slots.take(3, 'a')
   let free = false
-  const freed = slots.freed(signal).then(() => {
-    free = true
-  })
+  const freed = slots
+    .freed(() => slots.free > 0, {})
+    .then(() => {
+      free = true
+    })
   slots.give(2, 'a')
   await new Promise((resolve) => setImmediate(resolve))
   expect(free).toBe(false)
@@ -36,10 +39,17 @@ test('an abort ends the wait', async () => {
   const slots = new Slots(1)
   slots.take(1, 'a')
   const stop = new AbortController()
-  const freed = slots.freed(stop.signal)
+  const freed = slots.freed(() => slots.free > 0, { signal: stop.signal })
   stop.abort()
   await freed
-  await slots.freed(stop.signal)
+  await slots.freed(() => slots.free > 0, { signal: stop.signal })
+  expect(slots.free).toBe(0)
+})
+
+test('a wait with a time limit ends with it', async () => {
+  const slots = new Slots(1)
+  slots.take(1, 'a')
+  await slots.freed(() => slots.free > 0, { timeout: { clock: systemClock, ms: 1 } })
   expect(slots.free).toBe(0)
 })
 
@@ -70,7 +80,7 @@ test('who waits for room of a job is not woken by a slot that is not its own', a
   slots.take(1, 'any')
   let woken = false
   const freed = slots
-    .freed(signal, () => slots.room('few') > 0)
+    .freed(() => slots.room('few') > 0, {})
     .then(() => {
       woken = true
     })

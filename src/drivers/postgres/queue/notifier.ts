@@ -1,12 +1,14 @@
-// Who waits for hints: a push says NOTIFY, one connection of this process hears it, and who waits for that job looks. It is only
-// about latency: whatever is not heard, the polls of who waits find (F32).
+// Wakes idle pops. A push sends NOTIFY; this process listens on one connection and wakes every pop that waits for that job. It only
+// makes them quicker: polls still find whatever a lost notification missed (F32).
 import type { Clock } from '../../../base/clock.ts'
 import { withDeadline } from '../../../base/deadline.ts'
 import { pledge } from '../../../base/deferred.ts'
 import { spread, systemRandom } from '../../../base/random.ts'
+import { Waiters } from '../../../queue/waiters.ts'
+import { type HintIdentity, receiptOf } from '../store/opaque.ts'
 
 /**
- * What pushes notify and bells listen to, in the database that the hints are in. The payload is a job; empty: any job. A push of one
+ * What pushes notify and workers listen to, in the database that the hints are in. The payload is a job; empty: any job. A push of one
  * hint alone may add its key, behind U+001F.
  */
 export const channel = 'regrow_hints'
@@ -46,94 +48,35 @@ export interface ListenConnection {
   close(): Promise<void>
 }
 
-/** A hint that a push has told by name. */
-export interface NamedHint {
-  readonly job: string
-  readonly key: string
-}
-
-/** A pop that waits, or is about to. */
-export interface Waiter {
-  /** Jobs that it waits for, and whether it wants to know which hint of them it is. */
-  readonly jobs: ReadonlyMap<string, boolean>
-  /** Somebody pushed since the last look. Who looks puts it back before. */
-  rung: boolean
-  /** Set while it rests. */
-  wake: (() => void) | undefined
-  /** The hint that it was woken for; it need not look for it. */
-  named: NamedHint | undefined
-}
-
-export class Bell {
+export class Notifier {
+  readonly waiters: Waiters
   readonly #clock: Clock
   readonly #listen: Listen | null
-  readonly #waiters = new Set<Waiter>()
-  #heard: ListenConnection | undefined
-  #tending: Promise<void> | undefined
-  /** Ends the nap of who tends the connection. */
-  #stir: AbortController = new AbortController()
-  #restedAt = Number.NEGATIVE_INFINITY
+  #connection: ListenConnection | undefined
+  #keeping: Promise<void> | undefined
+  /** Ends a wait of the loop that keeps the connection. */
+  #interrupt: AbortController = new AbortController()
   /** A pooler is in between. */
-  #deaf = false
-  #closed = false
+  #unavailable = false
 
-  /** `listen: null` where no connection of one's own can be made: one client, PGlite. Then only this process rings. */
+  /** `listen: null` where no connection of one's own can be made: one client, PGlite. Then only pushes of this process wake. */
   constructor({ clock, listen }: { readonly clock: Clock; readonly listen: Listen | null }) {
     this.#clock = clock
     this.#listen = listen
+    // The first pop that sleeps opens the connection.
+    this.waiters = new Waiters(clock, () => {
+      if (listen && !this.#unavailable) this.#keeping ??= this.#keep(listen)
+    })
   }
 
-  /** True while pushes of other processes are heard. While it is false, who waits has to look often. */
+  /** True while pushes of other processes are heard. While it is false, a pop that waits has to look often. */
   get listening(): boolean {
-    return this.#heard !== undefined
-  }
-
-  /** A push from now on is not slept through: `join`, look, `rest`; `leave` at the end. */
-  join(jobs: Waiter['jobs']): Waiter {
-    const waiter: Waiter = { jobs, rung: false, wake: undefined, named: undefined }
-    this.#waiters.add(waiter)
-    return waiter
-  }
-
-  leave(waiter: Waiter): void {
-    this.#waiters.delete(waiter)
-  }
-
-  /** Wakes who waits in this process for one of these jobs: sooner than the server would tell it. */
-  ring(jobs: Iterable<string>): void {
-    if (this.#waiters.size === 0) return
-    for (const job of jobs) for (const waiter of this.#waiters) if (waiter.jobs.has(job)) wake(waiter)
-  }
-
-  /** As `ring`, for one hint of which its push said so. */
-  #tell(hint: NamedHint): void {
-    for (const waiter of this.#waiters) {
-      const wants = waiter.jobs.get(hint.job)
-      if (wants === undefined) continue
-      if (wants && waiter.wake && !waiter.rung) waiter.named ??= hint
-      wake(waiter)
-    }
-  }
-
-  /** Waits until it rings, for `ms`, or until `signal` aborts or the bell is closed. The first one opens the connection. */
-  async rest(waiter: Waiter, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    if (waiter.rung || signal?.aborted || this.#closed) return
-    const { promise, resolve } = pledge()
-    const stopTimer = this.#clock.after(ms, resolve)
-    signal?.addEventListener('abort', resolve)
-    waiter.wake = resolve
-    this.#restedAt = this.#clock.now()
-    if (this.#listen && !this.#deaf) this.#tending ??= this.#tend(this.#listen)
-    await promise
-    stopTimer()
-    signal?.removeEventListener('abort', resolve)
-    waiter.wake = undefined
-    this.#restedAt = this.#clock.now()
+    return this.#connection !== undefined
   }
 
   /** Whether a connection of one's own can listen here; it is tried, and closed again. */
-  async hears(): Promise<boolean> {
-    if (this.#heard || !this.#listen || this.#deaf) return this.listening
+  async canListen(): Promise<boolean> {
+    if (this.#connection || !this.#listen || this.#unavailable) return this.listening
     const opening = this.#listen({ notified: () => {}, ended: () => {} })
     const connection = await withDeadline(this.#clock, connectMs, 'LISTEN', opening)
     await connection?.close()
@@ -141,96 +84,91 @@ export class Bell {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#stir.abort()
-    this.#ringAll()
-    await this.#tending
+    this.waiters.close()
+    this.#interrupt.abort()
+    await this.#keeping
   }
 
-  #ringAll(): void {
-    for (const waiter of this.#waiters) wake(waiter)
+  get #isWanted(): boolean {
+    return !this.waiters.isClosed && this.#clock.now() - this.waiters.sleptAt < idleMs
   }
 
-  get #wanted(): boolean {
-    if (this.#closed) return false
-    if (this.#clock.now() - this.#restedAt < idleMs) return true
-    for (const waiter of this.#waiters) if (waiter.wake) return true
-    return false
-  }
-
-  /** Keeps one connection listening for as long as somebody waits. It never rejects: without one, there are the polls. */
-  async #tend(listen: Listen): Promise<void> {
+  /** Keeps one connection listening for as long as pops wait. It never rejects: without one, they poll. */
+  async #keep(listen: Listen): Promise<void> {
     let delayMs = backOffMs.first
-    while (this.#wanted && !this.#deaf) {
-      const stir = new AbortController()
-      this.#stir = stir
+    while (this.#isWanted && !this.#unavailable) {
+      const interrupt = new AbortController()
+      this.#interrupt = interrupt
       const begun = this.#clock.now()
-      const connection = await this.#open(listen, stir)
+      const connection = await this.#open(listen, interrupt)
       if (connection) {
-        await this.#hear(connection, stir.signal)
+        await this.#use(connection, interrupt.signal)
         const closing = connection.close().catch(() => {})
         // The next one does not wait for one that leads nowhere.
-        if (!this.#wanted) await closing
+        if (!this.#isWanted) await closing
       }
-      if (!this.#wanted || this.#deaf) break
+      if (!this.#isWanted || this.#unavailable) break
       if (this.#clock.now() - begun > backOffMs.most) delayMs = backOffMs.first
-      this.#stir = new AbortController()
-      await this.#clock.sleep(spread(systemRandom, delayMs, 0.25), this.#stir.signal)
+      this.#interrupt = new AbortController()
+      await this.#clock.sleep(spread(systemRandom, delayMs, 0.25), this.#interrupt.signal)
       delayMs = Math.min(delayMs * 2, backOffMs.most)
     }
-    // In the same turn as the last look at who waits: the next one to rest begins anew.
-    this.#tending = undefined
+    // In the same turn as the last look at the pops that wait: the next one to sleep begins again.
+    this.#keeping = undefined
   }
 
-  async #open(listen: Listen, stir: AbortController): Promise<ListenConnection | undefined> {
-    const { promise: stirred, resolve } = pledge()
-    stir.signal.addEventListener('abort', resolve)
-    const opening = listen({
-      notified: (payload) => {
-        const [job = '', key] = payload.split(divider)
-        if (job === '') this.#ringAll()
-        else if (key === undefined) this.ring([job])
-        else this.#tell({ job, key })
-      },
-      ended: () => stir.abort(),
-    })
+  async #open(listen: Listen, interrupt: AbortController): Promise<ListenConnection | undefined> {
+    const { promise: interrupted, resolve } = pledge()
+    interrupt.signal.addEventListener('abort', resolve)
+    const opening = listen({ notified: (payload) => this.#notified(payload), ended: () => interrupt.abort() })
     try {
       const inTime = withDeadline(this.#clock, connectMs, 'LISTEN', opening)
-      const connection = await Promise.race([inTime, stirred])
-      if (!stir.signal.aborted) {
-        this.#deaf = connection === undefined
+      const connection = await Promise.race([inTime, interrupted])
+      if (!interrupt.signal.aborted) {
+        this.#unavailable = connection === undefined
         return connection ?? undefined
       }
     } catch {
       // Refused, or not in time: the next try comes.
     }
-    // One that comes after all is nobody's.
+    // One that comes after all is not used.
     opening.then((late) => late?.close()).catch(() => {})
     return undefined
   }
 
-  /** Until it ends, says nothing, or nobody needs it. */
-  async #hear(connection: ListenConnection, ended: AbortSignal): Promise<void> {
-    this.#heard = connection
-    // What was pushed before it listened, nobody told: whoever waits looks once more.
-    this.#ringAll()
+  /** Until it ends, does not answer, or is not needed any more. */
+  async #use(connection: ListenConnection, ended: AbortSignal): Promise<void> {
+    this.#connection = connection
+    // No notification says what was pushed before it listened: pops that wait look once more.
+    this.waiters.wakeAll()
     while (!ended.aborted) {
       await this.#clock.sleep(heartbeat.everyMs, ended)
-      if (ended.aborted || !this.#wanted) break
-      // A connection that nobody closed and that leads nowhere looks like one on which nothing happens.
+      if (ended.aborted || !this.#isWanted) break
+      // A connection that was not closed and leads nowhere looks like one on which nothing happens.
       const answered = await withDeadline(this.#clock, heartbeat.patienceMs, 'LISTEN', connection.ping()).then(
         () => true,
         () => false,
       )
       if (!answered) break
     }
-    this.#heard = undefined
-    // Whoever rests for long, because it would be told, has to look often from now on.
-    this.#ringAll()
+    this.#connection = undefined
+    // A pop that sleeps long, because a notification would wake it, has to look often from now on.
+    this.waiters.wakeAll()
   }
-}
 
-function wake(waiter: Waiter): void {
-  waiter.rung = true
-  waiter.wake?.()
+  #notified(payload: string): void {
+    const [job = '', key] = payload.split(divider)
+    if (job === '') this.waiters.wakeAll()
+    else if (key === undefined) this.waiters.wake([job])
+    else this.#pushedAlone({ job, key })
+  }
+
+  /** The hint is still in the queue, and its claim removes it, unless another worker is quicker: a pop that accepts it need not look. */
+  #pushedAlone(hint: HintIdentity): void {
+    for (const waiter of this.waiters.of(hint.job)) {
+      const accepts = waiter.jobs.get(hint.job)?.receipts === true
+      const popped = { hints: [{ ...hint, fresh: true }], mark: undefined, receipt: receiptOf(hint) }
+      if (!(accepts && waiter.give(popped))) waiter.wake()
+    }
+  }
 }

@@ -1,7 +1,9 @@
 // Hints in an UNLOGGED table beside the truth: no second server, nothing to vacuum for durability's sake.
 import type { Clock } from '../../../base/clock.ts'
 import { RegrowError } from '../../../base/errors.ts'
-import { difference, type Mark, readMark } from '../../../job/canary-mark.ts'
+import { Optimism } from '../../../base/optimism.ts'
+import { type Mark, readMark } from '../../../job/canary-mark.ts'
+import { BlockingPop, type Look } from '../../../queue/blocking-pop.ts'
 import {
   defaultBounds,
   type Hint,
@@ -25,9 +27,8 @@ import {
 import type { Row, SqlDatabase, SqlExecutor } from '../../sql/client.ts'
 import { sqlState } from '../store/errors.ts'
 import { textArray } from '../store/list-encoding.ts'
-import { receiptOf } from '../store/opaque.ts'
 import { fill } from './fill/fill.ts'
-import { Bell, type NamedHint } from './notifier.ts'
+import { Notifier } from './notifier.ts'
 import { Reached } from './pop/pop-cursor.ts'
 import { isHintsFault, Pushes } from './push/hint-writer.ts'
 import { Rotation, type RotationOptions } from './rotate-bloated-table.ts'
@@ -51,25 +52,32 @@ export class PostgresQueue implements Queue {
   }
   readonly #db: SqlExecutor
   readonly #clock: Clock
-  readonly #bell: Bell
+  readonly #notifier: Notifier
+  readonly #blockingPop: BlockingPop
   readonly #pushes: Pushes
   readonly #reached: Reached
   readonly #rotation: Rotation | undefined
   readonly #otherLane = new OtherLane()
-  /** Jobs of whose last page, a large one, no hint was there. */
-  readonly #allNew = new Set<string>()
+  /** Of pages: trusted once no hint of the last one, a large one, was there. */
+  readonly #optimism = new Optimism({
+    looksAtFirst: Number.POSITIVE_INFINITY,
+    looksAfterMistake: Number.POSITIVE_INFINITY,
+  })
   readonly #underWay = new Set<Promise<unknown>>()
-  #idleMs = pollMs.quick
-  /** The mark of the pop before. */
-  #mark: Mark | null = null
-  #closed = false
 
   constructor(db: SqlExecutor, options: PostgresQueueOptions) {
-    const { clock, bell = new Bell({ clock, listen: null }), bounds = {}, pages, rotates } = options
+    const { clock, notifier = new Notifier({ clock, listen: null }), bounds = {}, pages, rotates } = options
     this.#db = db
     this.filler = pages && { fill: (request) => this.#fill(pages, request) }
     this.#clock = clock
-    this.#bell = bell
+    this.#notifier = notifier
+    this.#blockingPop = new BlockingPop({
+      clock,
+      waiters: notifier.waiters,
+      look: async (request, hasNews) => (hasNews && (await this.#popFresh(request))) || this.#popDue(request),
+      pollMs: (emptyLooks) =>
+        notifier.listening ? pollMs.floor : Math.min(pollMs.quick * 2 ** emptyLooks, pollMs.floor),
+    })
     this.#pushes = new Pushes(db, clock, { ...defaultBounds, ...bounds })
     this.#reached = new Reached(clock)
     this.#rotation = rotates && new Rotation(rotates, clock, options.rotation)
@@ -80,41 +88,14 @@ export class PostgresQueue implements Queue {
     const pushed = await this.#during(this.#pushes.push(hints, options)).catch((error: unknown) => {
       throw isOutOfMemory(error) ? refused(error) : isHintsFault(error) ? unholdable(error) : error
     })
-    this.#bell.ring(new Set(hints.map(({ job }) => job)))
+    this.#notifier.waiters.wake(new Set(hints.map(({ job }) => job)))
     return pushed
   }
 
-  pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
-    return this.#during(this.#wait(request, signal))
-  }
-
-  async #wait(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
-    if (request.waitMs <= 0) return this.#popDue(request)
-    const until = this.#clock.now() + request.waitMs
-    // Listening begins before the look, so that a push in between is not slept through.
-    const waiter = this.#bell.join(new Map(request.jobs.map(({ job, receipts = false }) => [job, receipts])))
-    try {
-      for (;;) {
-        const { rung } = waiter
-        waiter.rung = false
-        const { waitMs, ...popped } = (rung && (await this.#popFresh(request))) || (await this.#popDue(request))
-        const leftMs = until - this.#clock.now()
-        // Nobody waits for hints in a queue that was lost: who popped compares the mark.
-        const lost = this.#mark !== null && difference(this.#mark, popped.mark) !== null
-        this.#mark = popped.mark
-        const found = popped.hints.length > 0 || lost
-        if (found) this.#idleMs = pollMs.quick
-        if (found || leftMs <= 0 || signal?.aborted || this.#closed) return popped
-        const pollsMs = Math.min(this.#bell.listening ? pollMs.floor : this.#idleMs, waitMs)
-        await this.#bell.rest(waiter, Math.min(leftMs, pollsMs), signal)
-        this.#idleMs = Math.min(this.#idleMs * 2, pollMs.floor)
-        if (waiter.named && !signal?.aborted && !this.#closed) return this.#named(waiter.named)
-        // The wait is over and nothing rang: the next pop looks, at once.
-        if (!waiter.rung && leftMs <= pollsMs && leftMs < waitMs) return popped
-      }
-    } finally {
-      this.#bell.leave(waiter)
-    }
+  async pop(request: PopRequest, signal?: AbortSignal): Promise<Popped> {
+    const popped = await this.#during(this.#blockingPop.pop(request, signal))
+    if (popped.receipt) this.#rotation?.popped(true)
+    return popped
   }
 
   async writeMark({ epoch, sequence }: Mark): Promise<void> {
@@ -139,7 +120,7 @@ export class PostgresQueue implements Queue {
   }
 
   async #facts(): Promise<QueueFacts> {
-    const [{ rows }, wakes] = await Promise.all([this.#db.query(statements.inspect.server), this.#bell.hears()])
+    const [{ rows }, wakes] = await Promise.all([this.#db.query(statements.inspect.server), this.#notifier.canListen()])
     return { size: { bytes: Number(rows[0]?.bytes), hints: Number(rows[0]?.hints) }, wakes }
   }
 
@@ -158,8 +139,7 @@ export class PostgresQueue implements Queue {
 
   /** Waits for what is under way: a pool of pg that is ended with a statement in line never answers it. */
   async close(): Promise<void> {
-    this.#closed = true
-    await this.#bell.close()
+    await this.#notifier.close()
     await this.#rotation?.over()
     await Promise.allSettled(this.#underWay)
   }
@@ -169,12 +149,13 @@ export class PostgresQueue implements Queue {
     const { room, done } = await this.#pushes.reserve(request.job, request.limit)
     let added = 0
     try {
-      const filled = await this.#during(fill(pages, request, { room, looks: !this.#allNew.has(request.job) }))
+      const looks = !this.#optimism.expectsNew(request.job)
+      const filled = await this.#during(fill(pages, request, { room, looks }))
       added = filled.pushed.added
       // After a loss page follows page, and none has its hints; a look for each costs a third of the whole.
-      if (added >= allNewFrom && filled.pushed.merged === 0) this.#allNew.add(request.job)
-      else this.#allNew.delete(request.job)
-      if (added > 0) this.#bell.ring([request.job])
+      if (added >= allNewFrom && filled.pushed.merged === 0) this.#optimism.trust(request.job)
+      else this.#optimism.wasWrong(request.job)
+      if (added > 0) this.#notifier.waiters.wake([request.job])
       return filled
     } finally {
       done(added)
@@ -187,22 +168,15 @@ export class PostgresQueue implements Queue {
     return settled
   }
 
-  /** A hint whose key the notification named. It is still in the queue; the claim removes it, unless another worker is quicker. */
-  #named({ job, key }: NamedHint): Popped {
-    this.#idleMs = pollMs.quick
-    this.#rotation?.popped(true)
-    return { hints: [{ job, key, fresh: true }], mark: undefined, receipt: receiptOf({ job, key }) }
-  }
-
   /** What a push that was just heard of has brought, quicker; undefined: nothing. Both lanes were empty right before. */
-  async #popFresh(request: PopRequest): Promise<Due | undefined> {
+  async #popFresh(request: PopRequest): Promise<Look | undefined> {
     const due = await this.#popBy(request, 'fresh', (wanted) =>
       this.#db.query(statements.pop.popFresh, [wanted, request.limit]),
     )
     return due.hints.length > 0 ? due : undefined
   }
 
-  #popDue(request: PopRequest): Promise<Due> {
+  #popDue(request: PopRequest): Promise<Look> {
     const share = this.#otherLane.share(request.limit)
     return this.#popBy(request, 'all', (wanted) => this.#db.query(statements.pop.pop, [wanted, request.limit, share]))
   }
@@ -211,7 +185,7 @@ export class PostgresQueue implements Queue {
     request: PopRequest,
     lanes: 'fresh' | 'all',
     send: (wanted: string) => ReturnType<SqlExecutor['query']>,
-  ): Promise<Due> {
+  ): Promise<Look> {
     const wanted = this.#reached.from(request.jobs)
     const sentAt = this.#clock.now()
     const [row] = (await send(JSON.stringify(wanted))).rows
@@ -223,15 +197,9 @@ export class PostgresQueue implements Queue {
     return {
       hints,
       mark: markOf(row),
-      waitMs: row?.wait_ms == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(row.wait_ms)),
+      nextMs: row?.wait_ms == null ? Number.POSITIVE_INFINITY : Math.max(1, Number(row.wait_ms)),
     }
   }
-}
-
-/** What a pop found; `waitMs`: until a delayed hint comes due. */
-interface Due extends Popped {
-  readonly mark: Mark | null
-  readonly waitMs: number
 }
 
 /** Runs statements that hold the user's SQL, with a time limit. */
@@ -244,8 +212,8 @@ export interface PostgresQueueOptions {
   readonly rotation?: RotationOptions
   /** Missing: pages come as keys. */
   readonly pages?: Pages
-  /** Defaults to one that only this process rings. */
-  readonly bell?: Bell
+  /** Defaults to one that hears of the pushes of this process alone. */
+  readonly notifier?: Notifier
   readonly bounds?: Partial<QueueBounds>
 }
 

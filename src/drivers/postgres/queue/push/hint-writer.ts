@@ -2,6 +2,7 @@
 // own. Due hints of one job go the quick way while their lane is known to have room; all others are counted by the statement.
 import { Batcher } from '../../../../base/batcher.ts'
 import type { Clock } from '../../../../base/clock.ts'
+import { Optimism } from '../../../../base/optimism.ts'
 import { limited } from '../../../../base/semaphore.ts'
 import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../../queue/hint.ts'
 import type { PushOptions } from '../../../../queue/queue.ts'
@@ -25,9 +26,6 @@ const abreast = 2
  * comes due, is not in it. Nearer to its bound a lane is counted by each push.
  */
 const known = { ms: 1_000, spare: 1_000 }
-/** So many pushes look for their keys after one that found some. */
-const looks = 20
-
 /** Hints of a lane that were counted, and those that were pushed since: never fewer than there are, but for those of others. */
 interface Room {
   taken: number
@@ -39,8 +37,8 @@ export class Pushes {
   readonly #clock: Clock
   readonly #bounds: QueueBounds
   readonly #together: Batcher<Hint, Outcome>
-  /** Jobs of which a key was there that was expected to be new, and how many pushes still look first. */
-  readonly #looksFor = new Map<string, number>()
+  /** What is enqueued is mostly not there yet. */
+  readonly #optimism = new Optimism()
   readonly #inTurn = limited(abreast)
   /** By job and lane. */
   readonly #rooms = new Map<string, Room>()
@@ -154,12 +152,12 @@ export class Pushes {
 
   async #quick(hints: readonly Hint[], { job, fresh }: Hint, options: PushOptions): Promise<Outcome[]> {
     const keys = hints.map(({ key }) => key)
-    const ordered = fresh && this.#expectsNew(job) ? orderedTexts(inOrder(keys)) : null
+    const ordered = fresh && this.#optimism.expectsNew(job) ? orderedTexts(inOrder(keys)) : null
     if (ordered !== null) {
       const params = [job, ordered, payloadOf(job, keys)]
       if (await this.#db.query(statements.push.pushNew, params).catch(unlessThere)) return hints.map(() => 'added')
-      this.#looksFor.set(job, looks)
-    }
+      this.#optimism.wasWrong(job)
+    } else if (fresh) this.#optimism.hasLooked(job)
     const params = [job, textArray(keys), fresh, epochOf(options)]
     const answer = await this.#db.query(statements.push.pushLane, params).catch(unlessThere)
     if (!answer) return this.#exact(hints, options)
@@ -171,14 +169,6 @@ export class Pushes {
     const moved = moving.length > 0 ? await this.#exact(moving, options) : []
     const outcomes = new Map(moving.map(({ key }, i) => [key, moved[i]]))
     return hints.map(({ key }) => (movable.has(key) ? (outcomes.get(key) ?? 'merged') : 'added'))
-  }
-
-  /** What is enqueued is mostly not there yet. Where it was, the next pushes look before they write. */
-  #expectsNew(job: string): boolean {
-    const left = this.#looksFor.get(job) ?? 0
-    if (left === 0) return true
-    this.#looksFor.set(job, left - 1)
-    return false
   }
 
   async #exact(hints: readonly Hint[], options: PushOptions): Promise<Outcome[]> {

@@ -1,5 +1,6 @@
 // The ledger in SQL. Each verb is one statement for a batch of keys; takes and settles have several forms, and this file chooses.
 import { messageOf } from '../../../../base/errors.ts'
+import { Optimism } from '../../../../base/optimism.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
 import { nothingRemembered } from '../../../../store/claim.ts'
 import type { Claim, Ledger, OneTripClaims, SettleRow, TakeAnswer } from '../../../../store/ledger.ts'
@@ -11,15 +12,12 @@ import { executorOf, hintOf } from '../opaque.ts'
 import type { QuerySource } from '../source/source.ts'
 import type { Statements } from '../statements-by-schema.ts'
 
-/** After a take of keys that were remembered, so many look first. */
-const looks = 20
-
 /** Takes follow each other closely when there are no more than so many numbers to each. */
 const spread = 2
 
 export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
   const { together } = db
-  let looksLeft = 0
+  const optimism = new Optimism()
   /** Most keys are new to the ledger. Null: one of them is not, or this worker is not registered; or they cannot be told in short. */
   const takesNew = async <T>(
     holder: string,
@@ -28,7 +26,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
     answer: (sent: T) => { rows: Row[] },
   ): Promise<T | null> => {
     const [first] = claims
-    if (!first || looksLeft > 0 || !areInARow(claims)) return null
+    if (!first || !optimism.expectsNew(first.job) || !areInARow(claims)) return null
     const keys = orderedTexts(claims.map(({ key }) => key))
     if (keys === null) return null
     try {
@@ -36,7 +34,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       return Number(answer(sent).rows[0]?.taken) === claims.length ? sent : null
     } catch (error) {
       if (sqlState(error) !== '23505') throw error
-      looksLeft = looks
+      optimism.wasWrong(first.job)
       return null
     }
   }
@@ -46,7 +44,7 @@ export function sqlLedger(db: SqlDatabase, texts: () => Statements): Ledger {
       const one = ({ text, values }: SqlQuery) => db.query(text, values)
       if (!suspects && (await takesNew(holder, claims, one, (sent) => sent)))
         return claims.map(({ job, key }) => ({ job, key, ...nothingRemembered }))
-      if (looksLeft > 0) looksLeft--
+      if (claims[0]) optimism.hasLooked(claims[0].job)
       const { rows } = await db.query(texts().claims.take, [holder, suspects, ...arraysOf(claims)])
       const plain = takesOf(rows[0]?.plain)
       const others = JSON.parse((rows[0]?.others as string | null) ?? '[]') as Remembered[]

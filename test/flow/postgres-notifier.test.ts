@@ -1,15 +1,17 @@
-// The bell of the queue on Postgres: who waits hears a push of another process at once, and a connection that broke, went mute
+// The notifier of the queue on Postgres: a push of another process wakes a pop at once, and a connection that broke, went mute
 // or was never possible costs nothing but that.
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { pledge } from '../../src/base/deferred.ts'
 import { openDatabase } from '../../src/drivers/postgres/client/database.ts'
-import { Bell, channel, type Listen } from '../../src/drivers/postgres/queue/notifier.ts'
+import { channel, type Listen, Notifier } from '../../src/drivers/postgres/queue/notifier.ts'
 import { PostgresQueue } from '../../src/drivers/postgres/queue/postgres-queue.ts'
 import { hintOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { statements as claimStatements } from '../../src/drivers/postgres/store/statements.gen.ts'
 import type { Receipt } from '../../src/job/receipt.ts'
+import type { PopRequest } from '../../src/queue/queue.ts'
+import type { Waiters } from '../../src/queue/waiters.ts'
 import { migrated } from '../conformance/postgres-subject.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'
@@ -29,17 +31,22 @@ const lazyClock = clockOf(0.01)
 
 /** Longer than any test lasts: who wakes before was told. */
 const longMs = 3_600_000
-const jobs = new Map([
-  ['thing.make', true],
-  ['thing.mend', false],
-])
+const request: PopRequest = {
+  jobs: [
+    { job: 'thing.make', limit: 10, receipts: true },
+    { job: 'thing.mend', limit: 10 },
+  ],
+  limit: 10,
+  waitMs: longMs,
+}
+const waitingFor = (job: string): PopRequest => ({ jobs: [{ job, limit: 10 }], limit: 10, waitMs: longMs })
 
 let database: FreshDatabase
 let other: pg.Client
 const open: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
-  database = await freshDatabase('bell')
+  database = await freshDatabase('notifier')
   other = new pg.Client({ connectionString: database.url })
   await other.connect()
 })
@@ -57,27 +64,26 @@ async function listenOf(given: Parameters<typeof openDatabase>[0]): Promise<List
   return db.listen
 }
 
-async function bellOf(given: Parameters<typeof openDatabase>[0] = database.url, clock = systemClock) {
-  const bell = new Bell({ clock, listen: await listenOf(given) })
-  open.push(bell)
-  return bell
+async function notifierOf(given: Parameters<typeof openDatabase>[0] = database.url, clock = systemClock) {
+  const notifier = new Notifier({ clock, listen: await listenOf(given) })
+  open.push(notifier)
+  return notifier
 }
 
-/** Rests until it is rung, and not for another reason. */
-async function isRung(bell: Bell, waiter: ReturnType<Bell['join']>): Promise<void> {
-  await bell.rest(waiter, longMs, undefined)
-  expect(waiter.rung).toBe(true)
-  waiter.rung = false
+/** Sleeps until it is woken, and not for another reason. */
+async function isWoken({ waiters }: Notifier, waiter: ReturnType<Waiters['join']>): Promise<void> {
+  await waiters.sleep(waiter, longMs, undefined)
+  expect(waiter.beginLook()).toBe(true)
 }
 
-/** A bell that listens, and who waits at it: it was woken once because the bell began to listen. */
+/** A notifier that listens, and a pop that waits: it was woken once because the notifier began to listen. */
 async function listening(given?: Parameters<typeof openDatabase>[0], clock?: Clock) {
-  const bell = await bellOf(given, clock)
-  const waiter = bell.join(jobs)
-  expect(bell.listening).toBe(false)
-  await isRung(bell, waiter)
-  expect(bell.listening).toBe(true)
-  return { bell, waiter }
+  const notifier = await notifierOf(given, clock)
+  const waiter = notifier.waiters.join(request)
+  expect(notifier.listening).toBe(false)
+  await isWoken(notifier, waiter)
+  expect(notifier.listening).toBe(true)
+  return { notifier, waiter }
 }
 
 const notify = (payload: string, client = other) => client.query('select pg_notify($1, $2)', [channel, payload])
@@ -90,74 +96,74 @@ const listeners = async (): Promise<number[]> =>
   ).rows.map(({ pid }) => pid)
 
 test('a push of another process wakes who waits for that job, and nobody else', async () => {
-  const { bell, waiter } = await listening()
-  const elsewhere = bell.join(new Map([['other.job', false]]))
-  const woken = isRung(bell, waiter)
+  const { notifier, waiter } = await listening()
+  const elsewhere = notifier.waiters.join(waitingFor('other.job'))
+  const woken = isWoken(notifier, waiter)
   const stop = new AbortController()
-  const asleep = bell.rest(elsewhere, longMs, stop.signal)
+  const asleep = notifier.waiters.sleep(elsewhere, longMs, stop.signal)
   await notify('nobody.knows')
   await notify('thing.mend')
   await woken
-  expect(elsewhere.rung).toBe(false)
+  expect(elsewhere.hasNews).toBe(false)
   stop.abort()
   await asleep
 })
 
 test('a hint that is told by name is known to who rests and wants to know, and wakes the others', async () => {
-  const { bell, waiter } = await listening()
-  const incurious = bell.join(new Map([['thing.make', false]]))
-  const woken = Promise.all([isRung(bell, waiter), isRung(bell, incurious)])
+  const { notifier, waiter } = await listening()
+  const incurious = notifier.waiters.join(waitingFor('thing.make'))
+  const woken = Promise.all([notifier.waiters.sleep(waiter, longMs, undefined), isWoken(notifier, incurious)])
   await notify('thing.make\u001f7')
   await woken
-  expect(waiter.named).toEqual({ job: 'thing.make', key: '7' })
-  expect(incurious.named).toBeUndefined()
+  expect(waiter.given?.hints).toEqual([{ job: 'thing.make', key: '7', fresh: true }])
+  expect(incurious.given).toBeUndefined()
 })
 
 test('who was rung before, or does not rest, has to look', async () => {
-  const { bell, waiter } = await listening()
-  const heard = bell.join(new Map([['heard', false]]))
-  waiter.rung = true
-  const told = isRung(bell, heard)
+  const { notifier, waiter } = await listening()
+  const heard = notifier.waiters.join(waitingFor('heard'))
+  waiter.wake()
+  const told = isWoken(notifier, heard)
   await notify('thing.make\u001f7')
   await notify('heard')
   await told
-  expect(waiter).toMatchObject({ rung: true, named: undefined })
+  expect([waiter.hasNews, waiter.given]).toEqual([true, undefined])
 })
 
 test('a payload that names no job wakes everybody', async () => {
-  const { bell, waiter } = await listening()
-  const elsewhere = bell.join(new Map([['other.job', false]]))
-  const woken = Promise.all([isRung(bell, waiter), isRung(bell, elsewhere)])
+  const { notifier, waiter } = await listening()
+  const elsewhere = notifier.waiters.join(waitingFor('other.job'))
+  const woken = Promise.all([isWoken(notifier, waiter), isWoken(notifier, elsewhere)])
   await notify('')
   await woken
 })
 
 test('a push between the look and the rest is not slept through', async () => {
-  const { bell, waiter } = await listening()
-  bell.ring(['thing.make'])
-  await isRung(bell, waiter)
+  const { notifier, waiter } = await listening()
+  notifier.waiters.wake(['thing.make'])
+  await isWoken(notifier, waiter)
 })
 
 test('who rests wakes when its time is over or its signal aborts, also where nobody listens', async () => {
-  const bell = new Bell({ clock: systemClock, listen: null })
-  const waiter = bell.join(jobs)
-  await bell.rest(waiter, 5, undefined)
+  const notifier = new Notifier({ clock: systemClock, listen: null })
+  const waiter = notifier.waiters.join(request)
+  await notifier.waiters.sleep(waiter, 5, undefined)
   const stop = new AbortController()
-  const rest = bell.rest(waiter, longMs, stop.signal)
+  const rest = notifier.waiters.sleep(waiter, longMs, stop.signal)
   stop.abort()
   await rest
-  expect(waiter.rung).toBe(false)
-  expect(bell.listening).toBe(false)
-  const woken = isRung(bell, waiter)
-  bell.ring(['thing.make'])
+  expect(waiter.hasNews).toBe(false)
+  expect(notifier.listening).toBe(false)
+  const woken = isWoken(notifier, waiter)
+  notifier.waiters.wake(['thing.make'])
   await woken
 })
 
 test("beside a pool of the user's there is a connection that is not of the pool; beside one client there is none", async () => {
   const pool = new pg.Pool({ connectionString: database.url, max: 2 })
-  const { bell, waiter } = await listening(pool)
+  const { notifier, waiter } = await listening(pool)
   expect(pool.totalCount).toBe(0)
-  const woken = isRung(bell, waiter)
+  const woken = isWoken(notifier, waiter)
   await notify('thing.make')
   await woken
   await pool.end()
@@ -168,25 +174,25 @@ test("beside a pool of the user's there is a connection that is not of the pool;
 test('behind a transaction pooler nobody listens: its sessions are not ours', async () => {
   const listen = await listenOf(database.bouncerUrl)
   expect(await listen?.({ notified: () => {}, ended: () => {} })).toBeUndefined()
-  const bell = await bellOf(database.bouncerUrl)
-  const waiter = bell.join(jobs)
-  await bell.rest(waiter, 200, undefined)
-  expect(waiter.rung).toBe(false)
-  expect(bell.listening).toBe(false)
+  const notifier = await notifierOf(database.bouncerUrl)
+  const waiter = notifier.waiters.join(request)
+  await notifier.waiters.sleep(waiter, 200, undefined)
+  expect(waiter.hasNews).toBe(false)
+  expect(notifier.listening).toBe(false)
   await expect.poll(listeners).toEqual([])
 })
 
 test('a connection that the server ended is made again, and listens again; everybody looks meanwhile', async () => {
-  const { bell, waiter } = await listening()
+  const { notifier, waiter } = await listening()
   const before = await listeners()
-  const ended = isRung(bell, waiter)
+  const ended = isWoken(notifier, waiter)
   await other.query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [before])
   await ended
-  expect(bell.listening).toBe(false)
-  await isRung(bell, waiter)
-  expect(bell.listening).toBe(true)
+  expect(notifier.listening).toBe(false)
+  await isWoken(notifier, waiter)
+  expect(notifier.listening).toBe(true)
   expect((await listeners()).some((pid) => !before.includes(pid))).toBe(true)
-  const woken = isRung(bell, waiter)
+  const woken = isWoken(notifier, waiter)
   await notify('thing.make')
   await woken
 })
@@ -196,15 +202,15 @@ test('a half-open connection is noticed by its heartbeat, dropped, and made agai
   const proxy = await startProxy(Number(url.port))
   open.push(proxy)
   url.port = String(proxy.port)
-  const { bell, waiter } = await listening(url.href, briskClock)
-  const noticed = isRung(bell, waiter)
+  const { notifier, waiter } = await listening(url.href, briskClock)
+  const noticed = isWoken(notifier, waiter)
   proxy.swallow()
   await noticed
-  expect(bell.listening).toBe(false)
+  expect(notifier.listening).toBe(false)
   proxy.pass()
-  await isRung(bell, waiter)
-  expect(bell.listening).toBe(true)
-  const woken = isRung(bell, waiter)
+  await isWoken(notifier, waiter)
+  expect(notifier.listening).toBe(true)
+  const woken = isWoken(notifier, waiter)
   await notify('thing.make')
   await woken
 })
@@ -218,7 +224,7 @@ test('a server that is away is asked again and again, less and less often, and h
   const listen = (await listenOf(url.href)) as Listen
   const tries: number[] = []
   const enough = new AbortController()
-  const bell = new Bell({
+  const notifier = new Notifier({
     clock: briskClock,
     listen: (on) => {
       tries.push(briskClock.now())
@@ -226,55 +232,55 @@ test('a server that is away is asked again and again, less and less often, and h
       return listen(on)
     },
   })
-  open.push(bell)
-  const waiter = bell.join(jobs)
-  await bell.rest(waiter, longMs, enough.signal)
-  expect(waiter.rung).toBe(false)
+  open.push(notifier)
+  const waiter = notifier.waiters.join(request)
+  await notifier.waiters.sleep(waiter, longMs, enough.signal)
+  expect(waiter.hasNews).toBe(false)
   const gaps = tries.slice(1).map((at, i) => at - (tries[i] as number))
   expect(gaps[0]).toBeGreaterThan(60)
   expect(gaps.at(-1)).toBeGreaterThan(3_500)
   proxy.pass()
-  await isRung(bell, waiter)
-  expect(bell.listening).toBe(true)
+  await isWoken(notifier, waiter)
+  expect(notifier.listening).toBe(true)
 })
 
-test('a bell that is closed wakes who waits and leaves no connection behind', async () => {
-  const { bell, waiter } = await listening()
-  const rest = isRung(bell, waiter)
+test('a notifier that is closed wakes the pops that wait and leaves no connection behind', async () => {
+  const { notifier, waiter } = await listening()
+  const rest = isWoken(notifier, waiter)
   await expect.poll(listeners).toHaveLength(1)
-  await bell.close()
+  await notifier.close()
   await rest
-  await bell.rest(waiter, longMs, undefined)
+  await notifier.waiters.sleep(waiter, longMs, undefined)
   await expect.poll(listeners).toEqual([])
 })
 
-test('a bell is closed at once while it connects to a server that says nothing', async () => {
+test('a notifier is closed at once while it connects to a server that says nothing', async () => {
   const url = new URL(database.url)
   const proxy = await startProxy(Number(url.port))
   open.push(proxy)
   url.port = String(proxy.port)
   proxy.swallow()
-  const bell = await bellOf(url.href)
-  const waiter = bell.join(jobs)
-  const rest = isRung(bell, waiter)
+  const notifier = await notifierOf(url.href)
+  const waiter = notifier.waiters.join(request)
+  const rest = isWoken(notifier, waiter)
   const begun = performance.now()
-  await bell.close()
+  await notifier.close()
   await rest
   expect(performance.now() - begun).toBeLessThan(4_000)
 })
 
 test('when nobody waited for a while the connection is closed, and opened again by the next who does', async () => {
-  const { bell, waiter } = await listening(database.url, briskClock)
+  const { notifier, waiter } = await listening(database.url, briskClock)
   await expect.poll(listeners, { timeout: 10_000 }).toEqual([])
-  expect(bell.listening).toBe(false)
-  waiter.rung = false
-  await isRung(bell, waiter)
-  expect(bell.listening).toBe(true)
+  expect(notifier.listening).toBe(false)
+  waiter.beginLook()
+  await isWoken(notifier, waiter)
+  expect(notifier.listening).toBe(true)
 })
 
 async function queueOf(clock: Clock, listen?: Listen): Promise<PostgresQueue> {
   const db = await openDatabase(database.url, {}, { clock: systemClock, leaseMs: 10_000 })
-  const queue = new PostgresQueue(db.queue, { clock, bell: new Bell({ clock, listen: listen ?? db.listen }) })
+  const queue = new PostgresQueue(db.queue, { clock, notifier: new Notifier({ clock, listen: listen ?? db.listen }) })
   open.push(db, queue)
   return queue
 }
@@ -327,13 +333,13 @@ test('several hints, or one whose key may be more than an id, are told by their 
   expect(said).toEqual(['thing.make', 'thing.make', 'thing.make', named('3'), named(uuid), named('-4')])
 })
 
-test('a push that a bell does not tell of, though it seems to listen, is found by the polls under it', async () => {
+test('a push that the notifier does not hear of, though it seems to listen, is found by the polls under it', async () => {
   await migrated(database.url)
   const { promise: pinged, resolve } = pledge()
   const deaf: Listen = async () => ({ ping: async () => resolve(), close: async () => {} })
   const [here, there] = [await queueOf(briskClock, deaf), await queueOf(systemClock)]
   const popped = popping(here)
-  // By now it rests, and does not because the bell has just begun to listen.
+  // By now it sleeps, and not because the notifier has just begun to listen.
   await pinged
   await there.push([hint('untold')])
   expect(await popped).toEqual([{ job: 'thing.make', key: 'untold', fresh: true }])
