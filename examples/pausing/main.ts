@@ -84,6 +84,6 @@ assert.deepEqual(provider.sent.toSorted(), ['ada', 'bob', 'cem', 'dora'], 'each 
 assert.ok(provider.calls >= 4 + 3 && provider.calls <= 4 + 8, `${provider.calls} calls: the provider had its rest`)
 assert.deepEqual(
   rows.map(({ action }) => action),
-  ['pause', 'resume', 'pause', 'pause over'],
+  ['pause', 'resume', 'pause', 'pause.over'],
 )
 console.log('four mails, each sent once; none was tried while ann had paused them')
