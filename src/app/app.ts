@@ -71,6 +71,8 @@ export interface WorkerHandle {
   report(): Promise<LoopReport[]>
   /** How many slots are free, and how many are stuck. */
   slots(): Promise<SlotReport>
+  /** `await using worker = app.work()` stops it at the end of its block, with the default grace. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 /** A declared job as tools see it, without the types of its key or input. */
@@ -129,4 +131,6 @@ export interface App<Tx = Transaction> extends Pausing {
    * again; every call after it fails with `closed`.
    */
   close(): Promise<void>
+  /** `await using app = regrow(…)` closes it at the end of its block. */
+  [Symbol.asyncDispose](): Promise<void>
 }

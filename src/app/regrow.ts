@@ -23,16 +23,17 @@ export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings:
   const enqueuing = enqueuePorts(resources)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
-  const app: App<Tx> = {
+  const end = () => life.close(close)
+  const app: Omit<App<Tx>, typeof Symbol.asyncDispose> = {
     job: declaringJobs(resources, enqueuing, serving) as unknown as DeclareJob<Tx>,
     work: (choice = {}) => work(resources, serving, choice),
     transaction: async (fn) => hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx)),
     on: events.on.bind(events) as App['on'],
     jobs: () => declared,
     ...operatorOf(resources),
-    close: () => life.close(close),
+    close: end,
   }
-  return life.guard(app, ['job', 'jobs', 'on', 'work', 'close'])
+  return { ...life.guard(app, ['job', 'jobs', 'on', 'work', 'close']), [Symbol.asyncDispose]: end }
 }
 
 /** Reads the options of a worker, starts it, and answers its handle at once. */

@@ -78,6 +78,11 @@ export function handleOf({ events, life, jobs, start, refusal, over }: HandlePor
     if (!theirs && !life.closing) throw error
   }
   void ready.catch(failing)
+  const stop = ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
+    if (stopping) now.abort()
+    stopping ??= end(milliseconds(grace))
+    return stopping
+  }
   return {
     jobs,
     /** A promise of their own: unhandled if they do not handle it, as long as nobody stops or closes. */
@@ -88,11 +93,9 @@ export function handleOf({ events, life, jobs, start, refusal, over }: HandlePor
     },
     slots: async (): Promise<SlotReport> => (await started.catch(explain)).slots(),
     report: async (): Promise<LoopReport[]> => (await started.catch(explain)).loops(),
-    stop: ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
-      if (stopping) now.abort()
-      stopping ??= end(milliseconds(grace))
-      return stopping
-    },
+    stop,
+    // Waits for a stop that was begun, and does not end its grace.
+    [Symbol.asyncDispose]: () => stopping ?? stop(),
   }
 }
 

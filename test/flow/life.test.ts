@@ -2,6 +2,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { pledge } from '../../src/base/deferred.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
@@ -205,4 +206,57 @@ test.each(stores)('on %s, random orders of start, use, stop and close all end', 
     await history(store(), seed).catch((error: unknown) => {
       throw new Error(`REGROW_SEED=${seed} fails`, { cause: error })
     })
+})
+
+test.each(stores.slice(0, 2))(
+  'on %s, `await using` waits for what runs, stops the worker and closes its app',
+  async (_, store) => {
+    const { promise: began, resolve: begin } = pledge()
+    const { promise: mayEnd, resolve: end } = pledge()
+    const ended: string[] = []
+    let kept: App | undefined
+    {
+      await using app = appOn(store()).app
+      kept = app
+      const slow = app.job('thing.held', {
+        input: { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } },
+        async run() {
+          begin()
+          await mayEnd
+          ended.push('handler')
+        },
+      })
+      await using worker = app.work()
+      await worker.ready
+      await slow.enqueue({})
+      await began
+      setImmediate(end)
+    }
+    expect(ended).toEqual(['handler'])
+    await expect(kept.status()).rejects.toMatchObject({ code: 'closed' })
+  },
+)
+
+test('the end of a block waits for a stop that was begun, and does not end its grace', async () => {
+  const { promise: began, resolve: begin } = pledge()
+  const { promise: mayEnd, resolve: end } = pledge()
+  await using app = appOn(pglite(db) as unknown as StoreDriver<never>).app
+  let aborted = true
+  const slow = app.job('thing.held', {
+    input: { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } },
+    async run(_, ctx) {
+      begin()
+      await mayEnd
+      aborted = ctx.signal.aborted
+    },
+  })
+  {
+    await using worker = app.work()
+    await worker.ready
+    await slow.enqueue({})
+    await began
+    void worker.stop()
+    setImmediate(end)
+  }
+  expect(aborted).toBe(false)
 })
