@@ -11,7 +11,8 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^regrow$/, replacement: `${src}/index.ts` },
-      { find: /^regrow\/testing$/, replacement: `${src}/testing/index.ts` },
+      { find: /^regrow\/(testing|operate)$/, replacement: `${src}/$1/index.ts` },
+      { find: /^regrow\/driver$/, replacement: `${src}/drivers/index.ts` },
       { find: /^regrow\/([a-z-]+)$/, replacement: `${src}/drivers/$1/index.ts` },
     ],
   },

@@ -1,7 +1,9 @@
 // What an audit of many schedules costs: the first one, which makes every slot; one that finds all in order; and one after every
 // hint was lost. Counted are the statements that the process of a worker sends for it.
+
 import pg from 'pg'
 import { regrow } from 'regrow'
+import { operate } from 'regrow/operate'
 import { postgres } from 'regrow/postgres'
 import { z } from 'zod'
 
@@ -44,7 +46,7 @@ export async function audits(url: string, count: number): Promise<AuditResult[]>
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const app = regrow({ store: postgres(url), migrate: true })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   await client.query(daily, [count])
   await client.query('vacuum (analyze) regrow.schedules')

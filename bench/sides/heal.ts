@@ -1,5 +1,7 @@
 // Measures of regrow after a loss of the queue: until every hint is back, and until the first lost key runs again.
+
 import type { App } from 'regrow'
+import { operate } from 'regrow/operate'
 import type { Figures } from '../compare/task.ts'
 import { declare, task, wipe } from './ground.ts'
 import { watch } from './timing.ts'
@@ -33,7 +35,7 @@ export async function rebuild(): Promise<Figures> {
 /** Waits until the sweep has brought a hint for every row. */
 async function full(app: App): Promise<void> {
   for (;;) {
-    const due = (await app.status()).jobs.find(({ job }) => job === 'row')?.hints?.due ?? 0
+    const due = (await operate(app).status()).jobs.find(({ job }) => job === 'row')?.hints?.due ?? 0
     if (due >= jobs - 1) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

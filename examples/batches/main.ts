@@ -1,9 +1,11 @@
 // Batches: one call for many keys. Of sixteen parcels one makes every call throw that it is in, and one is refused at first.
 // The bad one is cornered in halves and ends in quarantine; all others are sent.
 // Start it with: node --import jiti/register examples/batches/main.ts
+
 import assert from 'node:assert/strict'
 import { PGlite } from '@electric-sql/pglite'
 import { regrow, sql } from 'regrow'
+import { operate } from 'regrow/operate'
 import { pglite } from 'regrow/pglite'
 
 const db = new PGlite()
@@ -48,7 +50,7 @@ await over
 await worker.stop()
 
 const { rows: left } = await db.query(`select id from parcels where state = 'packed'`)
-const quarantined = (await app.quarantine.list()).keys
+const quarantined = (await operate(app).quarantine.list()).keys
 await app.close()
 await db.close()
 

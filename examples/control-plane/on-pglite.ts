@@ -1,8 +1,10 @@
 // The demo with nothing installed: Postgres inside this process (PGlite, in memory), hints in memory or in a Redis of yours,
 // and workers that are apps of their own on that one database.
+
 import { PGlite } from '@electric-sql/pglite'
 import { type QueueDriver, regrow } from 'regrow'
 import { memory } from 'regrow/memory'
+import { operate } from 'regrow/operate'
 import { pglite } from 'regrow/pglite'
 import { controlPlane } from './control-plane.ts'
 import { Lifeline } from './lifeline.ts'
@@ -14,8 +16,8 @@ export async function onPglite(onRedis?: DemoQueue): Promise<Place> {
   const db = await PGlite.create()
   const { driver, hints, wipe, close } = onRedis ?? sharedMemory()
   const app = regrow({ store: pglite(db), queue: driver, lease, log: false, migrate: true })
-  await app.migrate()
-  await app.queue()
+  await operate(app).migrate()
+  await operate(app).queue()
   return {
     app,
     remarks: [

@@ -1,8 +1,10 @@
 // The demo on a Postgres of yours: the queue is the UNLOGGED table regrow.hints, or a Redis of yours; each worker is a
 // process, and a killed one is killed with kill -9. What the demo made is removed at the end.
+
 import { type ChildProcess, fork } from 'node:child_process'
 import pg from 'pg'
 import { regrow } from 'regrow'
+import { operate } from 'regrow/operate'
 import { postgres } from 'regrow/postgres'
 import { type DemoQueue, identity, lease, type Place, type WorkerNews } from './place.ts'
 
@@ -30,8 +32,8 @@ export async function onPostgres(url: string, onRedis?: OnRedis): Promise<Place>
     migrate: true,
     ...(onRedis && { queue: onRedis.driver }),
   })
-  await app.migrate()
-  await app.queue()
+  await operate(app).migrate()
+  await operate(app).queue()
   const { hints, wipe } = onRedis ?? hintsTable(pool)
   const children = new Set<ChildProcess>()
   const redisEnv = onRedis && { REGROW_DEMO_REDIS: onRedis.url, REGROW_DEMO_NAMESPACE: onRedis.namespace }

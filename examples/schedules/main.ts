@@ -1,9 +1,11 @@
 // Schedules without a scheduler: a job of each second, a worker that is away for a while, and a schedule that is made, run and
 // ended at run time. Start it with: node --import jiti/register examples/schedules/main.ts
+
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { regrow } from 'regrow'
+import { operate } from 'regrow/operate'
 import { pglite } from 'regrow/pglite'
 import { z } from 'zod'
 
@@ -48,18 +50,23 @@ const before = read.length
 const again = app.work()
 await until(() => read.length === before + 2)
 
-await app.schedules.add('digest.ada', { job: digest, input: { to: 'ada' }, cron: '0 8 * * MON', tz: 'Asia/Kolkata' })
-const [monday] = await app.schedules.next('digest.ada', 1)
+await operate(app).schedules.add('digest.ada', {
+  job: digest,
+  input: { to: 'ada' },
+  cron: '0 8 * * MON',
+  tz: 'Asia/Kolkata',
+})
+const [monday] = await operate(app).schedules.next('digest.ada', 1)
 say(`ada gets a digest at ${monday?.toISOString()}, and one now`)
 const sent = until(() => mailed.length === 1)
-await app.schedules.run('digest.ada')
+await operate(app).schedules.run('digest.ada')
 await sent
-await app.schedules.end('digest.ada')
+await operate(app).schedules.end('digest.ada')
 await again.stop()
 
-const [report] = (await app.schedules.list({ job: 'report.nightly' })).schedules
-const { slots = [] } = (await app.schedules.show('meters.read', { slots: 1_000 })) ?? {}
-const ended = await app.schedules.show('digest.ada')
+const [report] = (await operate(app).schedules.list({ job: 'report.nightly' })).schedules
+const { slots = [] } = (await operate(app).schedules.show('meters.read', { slots: 1_000 })) ?? {}
+const ended = await operate(app).schedules.show('digest.ada')
 await app.close()
 await db.close()
 

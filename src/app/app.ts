@@ -1,4 +1,5 @@
-// What an app is to its users: what it is made of, and what it can do. How that comes about, regrow.ts knows.
+// What an app is to code that declares, enqueues and works: what it is made of, and what it can do. How that comes about, regrow.ts
+// knows; what people ask of it is in operator.ts.
 
 import type { Duration } from '../base/duration.ts'
 import type { Events } from '../base/events.ts'
@@ -9,17 +10,9 @@ import type { DeclareJob, EnqueueReport } from '../job/declaration.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler, Transaction } from '../job/handler.ts'
 import type { KeyShape } from '../job/key.ts'
-import type { CoverageOptions, CoverageReport } from '../operate/coverage/coverage.ts'
-import type { DoctorOptions, DoctorReport } from '../operate/doctor/doctor.ts'
-import type { ForgetOptions, ForgetReport } from '../operate/forget.ts'
-import type { Health } from '../operate/health.ts'
 import type { Pausing } from '../operate/pause.ts'
-import type { Quarantine } from '../operate/quarantine.ts'
-import type { SchedulesOfApp } from '../operate/schedules.ts'
-import type { Status } from '../operate/status.ts'
-import type { Why } from '../operate/why/why.ts'
-import type { SweepOptions, SweepReport } from '../sweep/run-sweep.ts'
 import type { SlotReport } from '../worker/capacity.ts'
+import type { Operable } from './operator.ts'
 
 /** Options of an app; `Tx` is the transaction of its store. */
 export interface AppOptions<Tx = Transaction> {
@@ -87,44 +80,11 @@ export interface DeclaredJob {
 }
 
 /** `Tx` is what `ctx.tx` and `app.transaction` hand out: the store's own transaction. */
-export interface App<Tx = Transaction> extends Pausing {
+export interface App<Tx = Transaction> extends Operable, Pick<Pausing, 'pause' | 'resume'> {
   readonly job: DeclareJob<Tx>
   work(options?: WorkOptions): WorkerHandle
   /** Runs `fn` in a transaction of the store; what is enqueued with `{ tx }` commits with it and is hinted after. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
-  /** Brings regrow's tables up to date. */
-  migrate(): Promise<{ from: number; to: number }>
-  /** Every job of this app, in the order of declaration. */
-  jobs(): readonly DeclaredJob[]
-  /** The queue in use; one that is not shared lives and ends with this process. */
-  queue(): Promise<{ name: string; shared: boolean }>
-  /** How every job and worker stands, from regrow's tables. */
-  status(): Promise<Status>
-  /** `status`, judged: what is wrong, and what to do about it. Rejects when the store does not answer. */
-  health(): Promise<Health>
-  /**
-   * Why a key does not run, what comes next and what to type. `key` as the job's handler gets it, or its text as lists print it.
-   * Runs the pending query for that key; changes nothing.
-   */
-  why(job: string, key: unknown): Promise<Why>
-  /** What every job's `covers` promises, held against the database: states and rows that no job would find. Reads only. */
-  coverage(options?: CoverageOptions): Promise<CoverageReport>
-  /**
-   * What is wrong, or will be, with the database, the queue, the fleet and every pending query, and what to do. Explains and
-   * runs the pending queries under a time limit; changes nothing. Rejects when the store does not answer.
-   */
-  doctor(options?: DoctorOptions): Promise<DoctorReport>
-  /** Keys that failed for good. */
-  readonly quarantine: Quarantine
-  /** What recurs: schedules that jobs declare, and those made at run time. */
-  readonly schedules: SchedulesOfApp
-  /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
-  sweep(options?: SweepOptions): Promise<SweepReport[]>
-  /**
-   * Forgets a job that was removed from the code: its sweep, pause, ledger rows and hints. Rejects with `job_in_use` while this app or a live
-   * worker declares it, and with `job_has_work` when it has stored inputs or quarantined keys, unless `force` is given.
-   */
-  forget(job: string, options?: ForgetOptions): Promise<ForgetReport>
   on: Events<EventMap>['on']
   /**
    * Stops the workers of this app, gently unless they are being stopped already, then closes what it opened. May be called at any time and

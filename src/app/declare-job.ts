@@ -5,7 +5,7 @@ import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from '../
 import type { Handler } from '../job/handler.ts'
 import { type Job, kindOf, optionsOf } from '../job/job.ts'
 import { lateDoor } from '../queue/push.ts'
-import { scheduleMistakes } from '../schedule/declare.ts'
+import { scheduleMistakes } from '../schedule/mistakes.ts'
 import type { WorkOptions } from './app.ts'
 import { unhandled } from './options.ts'
 import type { Resources } from './resources.ts'

@@ -1,105 +1,87 @@
-// What people and tools ask of an app. Each tool gets its own ports, and nothing is opened before the first call.
+// What `operate(app)` gives: all that people and tools ask of an app. Their code is loaded by the first question.
+import { lazyMethods } from '../base/lazy-methods.ts'
+import type { CoverageOptions, CoverageReport } from '../operate/coverage/coverage.ts'
+import type { DoctorOptions, DoctorReport } from '../operate/doctor/doctor.ts'
+import type { ForgetOptions, ForgetReport } from '../operate/forget.ts'
+import type { Health } from '../operate/health.ts'
+import type { Pausing } from '../operate/pause.ts'
+import type { Quarantine } from '../operate/quarantine.ts'
+import type { SchedulesOfApp } from '../operate/schedules.ts'
+import type { Status } from '../operate/status.ts'
+import type { Why } from '../operate/why/why.ts'
+import type { SweepOptions, SweepReport } from '../sweep/run-sweep.ts'
+import type { DeclaredJob } from './app.ts'
+import { loadOperator } from './on-demand.ts'
+import type { Resources } from './resources.ts'
 
-import { afterCommit } from '../enqueue/after-commit.ts'
-import { transactionOf } from '../enqueue/arguments.ts'
-import { acceptedInputs } from '../enqueue/intents.ts'
-import { coverage } from '../operate/coverage/coverage.ts'
-import { doctor } from '../operate/doctor/doctor.ts'
-import { forget } from '../operate/forget.ts'
-import { type HealthPorts, health } from '../operate/health.ts'
-import { type Pausing, pausing } from '../operate/pause.ts'
-import { quarantine } from '../operate/quarantine.ts'
-import { type SchedulesOfApp, schedulesOf } from '../operate/schedules.ts'
-import { status } from '../operate/status.ts'
-import { why } from '../operate/why/why.ts'
-import { keepSchedules } from '../schedule/declare.ts'
-import { instantsOf, patternMistake } from '../schedule/reconcile.ts'
-import { handOverLane } from '../schedule/runtime-schedules.ts'
-import { sweepOnDemand } from '../sweep/run-sweep.ts'
-import type { App } from './app.ts'
-import type { Opened, Resources } from './resources.ts'
+/**
+ * Where an app keeps its operator. A symbol of the whole process: a command line that was installed beside the app finds the operator
+ * of the app's own version.
+ */
+export const operatorKey: unique symbol = Symbol.for('regrow.operator')
 
-type Operator = Pick<
-  App,
-  'queue' | 'status' | 'health' | 'why' | 'coverage' | 'doctor' | 'sweep' | 'forget' | 'migrate'
-> &
-  Pick<App, 'quarantine' | 'schedules'> &
-  Pausing
-
-export function operatorOf(resources: Resources): Operator {
-  const { clock, random, events, registry, bareStore, store, open, leaseMs, guard, author } = resources
-  const opened = async () => {
-    registry.verify()
-    return { ...(await open()), clock, leaseMs, author, jobs: registry.jobs() }
-  }
-  const judged = async () => health(healthPorts(await opened()))
-  return {
-    queue: async () => {
-      const { name, shared } = (await open()).queue
-      return { name, shared }
-    },
-    status: async () => status(healthPorts(await opened())),
-    health: judged,
-    why: async (job, key) => {
-      const { store, ...ports } = await opened()
-      return why({ ...ports, status: store.status, diagnosis: store.diagnosis }, job, key)
-    },
-    // The store alone: a test that asks for it has no queue.
-    coverage: async (choice) => {
-      const ready = await store()
-      return coverage({ clock, store: ready, jobs: registry.jobs(), source: ready.source }, choice)
-    },
-    doctor: async (choice) => {
-      const bare = await bareStore()
-      const ports = { clock, store: bare, source: bare.source, jobs: registry.jobs(), guard, leaseMs }
-      const opening = { health: judged, queue: async () => (await open()).queue }
-      const migrates = resources.migrates()
-      return doctor({ ...ports, ...opening, migrates, verify: () => registry.verify() }, choice)
-    },
-    quarantine: quarantine(async () => {
-      const { store, push, jobs } = await opened()
-      const { status, quarantine, sweeps } = store
-      return { status, quarantine, sweeps, push, events, jobs, leaseMs, author }
-    }),
-    schedules: schedules(resources),
-    ...switches(resources),
-    sweep: async (choice) => sweepOnDemand({ ...(await opened()), random, events }, choice),
-    forget: async (job, choice) => {
-      const { store, queue, jobs } = await opened()
-      const { forgetting, status } = store
-      return forget({ clock, forgetting, status, queue, jobs, leaseMs, author }, job, choice)
-    },
-    migrate: async () => (await bareStore()).migrate(),
-  }
+/** What has an operator: an app. */
+export interface Operable {
+  /** What `operate(app)` of `regrow/operate` answers. */
+  readonly [operatorKey]: Operator
 }
 
-type OpenedHere = Opened & Pick<HealthPorts, 'clock' | 'leaseMs' | 'jobs'>
-
-const healthPorts = ({ store, clock, queue, jobs, leaseMs }: OpenedHere): HealthPorts => {
-  const { status, timetable } = store
-  return { clock, status, timetable, instants: instantsOf, queue, jobs, leaseMs }
+/** What a person operates; of all jobs that the app declares, and of those that only regrow's tables name. */
+export interface Operator extends Pausing {
+  /** Brings regrow's tables up to date. */
+  migrate(): Promise<{ from: number; to: number }>
+  /** Every job of this app, in the order of declaration. */
+  jobs(): readonly DeclaredJob[]
+  /** The queue in use; one that is not shared lives and ends with this process. */
+  queue(): Promise<{ name: string; shared: boolean }>
+  /** How every job and worker stands, from regrow's tables. */
+  status(): Promise<Status>
+  /** `status`, judged: what is wrong, and what to do about it. Rejects when the store does not answer. */
+  health(): Promise<Health>
+  /**
+   * Why a key does not run, what comes next and what to type. `key` as the job's handler gets it, or its text as lists print it.
+   * Runs the pending query for that key; changes nothing.
+   */
+  why(job: string, key: unknown): Promise<Why>
+  /** What every job's `covers` promises, held against the database: states and rows that no job would find. Reads only. */
+  coverage(options?: CoverageOptions): Promise<CoverageReport>
+  /**
+   * What is wrong, or will be, with the database, the queue, the fleet and every pending query, and what to do. Explains and
+   * runs the pending queries under a time limit; changes nothing. Rejects when the store does not answer.
+   */
+  doctor(options?: DoctorOptions): Promise<DoctorReport>
+  /** Keys that failed for good. */
+  readonly quarantine: Quarantine
+  /** What recurs: schedules that jobs declare, and those made at run time. */
+  readonly schedules: SchedulesOfApp
+  /** Whole passes of some jobs now (all unless `jobs` says otherwise), or with `dryRun` what they would do. */
+  sweep(options?: SweepOptions): Promise<SweepReport[]>
+  /**
+   * Forgets a job that was removed from the code: its sweep, pause, ledger rows and hints. Rejects with `job_in_use` while this app or a live
+   * worker declares it, and with `job_has_work` when it has stored inputs or quarantined keys, unless `force` is given.
+   */
+  forget(job: string, options?: ForgetOptions): Promise<ForgetReport>
 }
 
-/** The kill switches; they need the store alone. */
-function switches({ store, registry, author }: Resources): Pausing {
-  return pausing(async () => {
-    const { pauses, status } = await store()
-    return { pauses, status, jobs: registry.jobs(), author }
+export function lazyOperator(resources: Resources): Operator {
+  const load = async () => (await loadOperator()).makeOperator(resources)
+  const methods = lazyMethods<Omit<Operator, 'jobs'>>(load, {
+    ...{ queue: true, status: true, health: true, why: true, coverage: true, doctor: true },
+    ...{ pause: true, resume: true, pauses: true, sweep: true, forget: true, migrate: true },
+    quarantine: { list: true, count: true, errors: true, show: true, release: true, drop: true },
+    schedules: {
+      ...{
+        add: true,
+        list: true,
+        show: true,
+        next: true,
+        pause: true,
+        resume: true,
+        end: true,
+        remove: true,
+        run: true,
+      },
+    },
   })
-}
-
-function schedules({ random, events, registry, open, leaseMs, author }: Resources): SchedulesOfApp {
-  return schedulesOf(async () => {
-    registry.verify()
-    const { store, push, source } = await open()
-    const { schedules, timetable } = store
-    const keeping = { schedules, push, random, events, leaseMs }
-    return {
-      ...{ schedules, timetable, push, events, jobs: registry.jobs(), leaseMs, author, source },
-      ...{ handOverLane, afterCommit, mistake: patternMistake, instants: instantsOf },
-      transactionOf: (of, tx) => transactionOf({ adopt: async (...args) => store.connections.adopt(...args) }, of, tx),
-      keep: async (names, reason) => void (await keepSchedules(keeping, names, reason)),
-      inputText: async (job, input) => (await acceptedInputs(job, [input]))[0] as string,
-    }
-  })
+  return { ...resources.life.guard(methods), jobs: () => resources.declared }
 }

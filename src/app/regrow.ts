@@ -6,10 +6,10 @@ import type { DeclareJob } from '../job/declaration.ts'
 import type { Transaction } from '../job/handler.ts'
 import type { App, AppOptions, WorkerHandle, WorkOptions } from './app.ts'
 import { declaringJobs, enqueuePorts } from './declare-job.ts'
-import { operatorOf } from './operator.ts'
+import { loadWorker } from './on-demand.ts'
+import { lazyOperator, operatorKey } from './operator.ts'
 import { readWork, unhandled } from './options.ts'
 import { type Resources, resourcesOf, type Surroundings } from './resources.ts'
-import { startWorker } from './start-worker.ts'
 import { handleOf } from './worker-handle.ts'
 
 /** Makes an app. It opens nothing, and lists the mistakes in declarations all at once on first use. */
@@ -19,21 +19,24 @@ export const regrow = <Tx = Transaction>(options: AppOptions<Tx>): App<Tx> =>
 /** `regrow` with another clock and another source of chance. */
 export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings: Surroundings): App<Tx> {
   const resources = resourcesOf(options, surroundings)
-  const { events, life, store, close, declared } = resources
+  const { events, life, store, close } = resources
   const enqueuing = enqueuePorts(resources)
   /** What each live worker chose. */
   const serving = new Set<WorkOptions>()
   const end = () => life.close(close)
-  const app: Omit<App<Tx>, typeof Symbol.asyncDispose> = {
+  const operator = lazyOperator(resources)
+  return {
     job: declaringJobs(resources, enqueuing, serving) as unknown as DeclareJob<Tx>,
     work: (choice = {}) => work(resources, serving, choice),
-    transaction: async (fn) => hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx)),
+    transaction: (fn) =>
+      life.call(async () => hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx))),
     on: events.on.bind(events) as App['on'],
-    jobs: () => declared,
-    ...operatorOf(resources),
+    pause: operator.pause,
+    resume: operator.resume,
     close: end,
+    [Symbol.asyncDispose]: end,
+    [operatorKey]: operator,
   }
-  return { ...life.guard(app, ['job', 'jobs', 'on', 'work', 'close']), [Symbol.asyncDispose]: end }
 }
 
 /** Reads the options of a worker, starts it, and answers its handle at once. */
@@ -51,7 +54,7 @@ function work(resources: Resources, serving: Set<WorkOptions>, choice: WorkOptio
     events,
     life,
     jobs: plan.handlers.map(({ job }) => job.name),
-    start: (leaving) => startWorker(resources, plan, leaving),
+    start: async (leaving) => (await loadWorker()).startWorker(resources, plan, leaving),
     refusal: resources.errors.refusal,
     over: () => serving.delete(serves),
   })

@@ -1,6 +1,7 @@
 // An error as people and machines see it: message and hint, never a secret; a stack only with --debug.
+
+import { redact } from '../base/redact.ts'
 import { adviceOn } from '../drivers/postgres/index.ts'
-import { redact } from '../index.ts'
 import { exitCodes } from './command.ts'
 import { type Output, visible } from './output.ts'
 

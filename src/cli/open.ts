@@ -114,7 +114,7 @@ function addressWithoutSecrets(address: string): string {
 }
 
 const looksLikeApp = (value: unknown): value is App =>
-  typeof value === 'object' && value !== null && ['job', 'work', 'status', 'close'].every((name) => name in value)
+  typeof value === 'object' && value !== null && ['job', 'work', 'on', 'close'].every((name) => name in value)
 
 async function load(path: string, cwd: string): Promise<Opened> {
   const shown = shortPath(path, cwd)

@@ -1,7 +1,9 @@
 // What people and machines see. A command has one result: text for people, or one JSON document. All of it leaves through here,
 // and nothing in it acts on a terminal: names, keys and errors come from anywhere.
 import { createColors } from 'picocolors'
-import { readable, redact, visible } from '../index.ts'
+import { readable } from '../base/duration.ts'
+import { redact } from '../base/redact.ts'
+import { visible } from '../base/visible.ts'
 import type { Surroundings } from './config.ts'
 
 export { visible }

@@ -1,7 +1,10 @@
 // What a long command shows while it runs, and how it ends on Ctrl-C. On a terminal one line that is written over, elsewhere a
 // plain line every few seconds, both on standard error; with --json nothing. In: how far it has come. Out: its result, and
 // whether a signal cut it short.
-import { type LongOptions, type Progress, RegrowError, readable } from '../index.ts'
+
+import { readable } from '../base/duration.ts'
+import { RegrowError } from '../index.ts'
+import type { LongOptions, Progress } from '../operate/index.ts'
 import type { Cli } from './command.ts'
 import { visible } from './output.ts'
 

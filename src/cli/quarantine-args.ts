@@ -1,6 +1,8 @@
 // Flags that say which quarantined keys are meant, and what they mean.
-import type { Duration, QuarantineFilter } from '../index.ts'
-import { milliseconds } from '../index.ts'
+
+import { milliseconds } from '../base/duration.ts'
+import type { Duration } from '../index.ts'
+import type { QuarantineFilter } from '../operate/index.ts'
 import { appArgs, storeArgs, usage } from './command.ts'
 
 /** Which store, as in all commands that read regrow's own tables. */

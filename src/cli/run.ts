@@ -1,6 +1,6 @@
 // From a command line to an exit code: finds the command, refuses what it does not know with a guess, runs it.
 import { runCommand } from 'citty'
-import { nearest } from '../index.ts'
+import { nearest } from '../base/suggest.ts'
 import { type Command, type Group, usage } from './command.ts'
 import { commands } from './commands/index.ts'
 import { ownVersion, type Surroundings } from './config.ts'

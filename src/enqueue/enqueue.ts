@@ -152,6 +152,6 @@ export async function enqueueSlots(_: EnqueuePorts, job: Job): Promise<never> {
   throw new RegrowError(
     'not_enqueued',
     `"${job.name}" recurs by its schedule; there is nothing to enqueue`,
-    `A run beside the schedule: app.schedules.run('${job.name}'), or \`regrow schedules run ${job.name}\`.`,
+    `A run beside the schedule: operate(app).schedules.run('${job.name}'), or \`regrow schedules run ${job.name}\`.`,
   )
 }

@@ -5,7 +5,7 @@ import type { Job } from '../job/job.ts'
 import type { Recurrence } from '../job/schedule.ts'
 import type { ScheduleSpec } from '../store/schedules.ts'
 import { keep } from './plan.ts'
-import { type KeepPorts, keeping, patternMistake } from './reconcile.ts'
+import { type KeepPorts, keeping } from './reconcile.ts'
 
 /** A schedule of the job's own name. */
 const specOf = (job: Job, schedule: Recurrence): ScheduleSpec => ({
@@ -37,7 +37,7 @@ export async function declareSchedules(ports: KeepPorts, jobs: readonly Job[]): 
 const taken = (name: string) =>
   new RegrowError(
     'schedule_taken',
-    `The job "${name}" does not recur: app.schedules.add has made a schedule of that name`,
+    `The job "${name}" does not recur: operate(app).schedules.add has made a schedule of that name`,
     'Give one of them another name.',
   )
 
@@ -52,10 +52,4 @@ export async function keepSchedules(
 ): Promise<Map<string, number>> {
   const kept = await keeping(ports, names, (row, plan) => ({ write: keep(row, plan, reason), value: row.version }))
   return new Map([...kept].map(([name, { value }]) => [name, value]))
-}
-
-/** Mistakes in a job's pattern: bad cron text, an unknown zone, one that never fires. */
-export function scheduleMistakes({ name, schedule }: Job): string[] {
-  const mistake = schedule && (schedule.cron ?? schedule.everyMs) !== null && patternMistake(schedule)
-  return mistake ? [`job "${name}": ${mistake}`] : []
 }

@@ -1,6 +1,5 @@
 // Reads schedules, decides, writes, and hints what was made: database first, queue second. Who finds that somebody else wrote
 // meanwhile reads again; decisions of one schedule come one after the other (S9).
-import { messageOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { Random } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -124,14 +123,4 @@ export function instantsOf(spec: PatternSpec, afterMs: number, count: number): n
   const found: number[] = []
   for (let at = next(afterMs); at !== null && found.length < count; at = next(at)) found.push(at)
   return found
-}
-
-/** What is wrong with a schedule's pattern, as a sentence; null: nothing. */
-export function patternMistake(spec: PatternSpec): string | null {
-  try {
-    pattern(spec)
-    return null
-  } catch (error) {
-    return messageOf(error).replace('\n  → ', '. ')
-  }
 }

@@ -1,6 +1,14 @@
 // The coverage contract in a user's own tests: one call that throws when a state has no job. For PGlite with the user's
 // migrations, or any store; no test runner is imported.
-import { type CoverageOptions, type CoverageReport, type DoctorFinding, RegrowError } from '../index.ts'
+
+import { RegrowError } from '../index.ts'
+import {
+  type CoverageOptions,
+  type CoverageReport,
+  type DoctorFinding,
+  type Operable,
+  operate,
+} from '../operate/index.ts'
 
 /** What `expectCoverage` asks, and what it lets pass. */
 export interface ExpectCoverageOptions extends CoverageOptions {
@@ -12,12 +20,9 @@ export interface ExpectCoverageOptions extends CoverageOptions {
  * Throws one error that lists every state without a job, every row that no job would find, and what is wrong with `covers`;
  * also when no job has any `covers`. Answers the report. `app`: with all its jobs declared; nothing is written, no worker is needed.
  */
-export async function expectCoverage(
-  app: { coverage(options?: CoverageOptions): Promise<CoverageReport> },
-  options: ExpectCoverageOptions = {},
-): Promise<CoverageReport> {
+export async function expectCoverage(app: Operable, options: ExpectCoverageOptions = {}): Promise<CoverageReport> {
   const { ignore = [], ...asked } = options
-  const report = await app.coverage(asked)
+  const report = await operate(app).coverage(asked)
   const found = report.findings.filter(({ level, code }) => level !== 'note' && !ignore.includes(code))
   if (report.columns.length === 0 && found.length === 0)
     throw new RegrowError(

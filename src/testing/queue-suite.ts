@@ -1,5 +1,6 @@
 // What every queue of hints has to keep, as cases: give it your driver, loop over what comes back.
-import { type Clock, type QueueDriver, systemClock } from '../index.ts'
+import { type Clock, systemClock } from '../drivers/index.ts'
+import type { QueueDriver } from '../index.ts'
 import type { QueueBounds } from '../queue/hint.ts'
 import type { Queue } from '../queue/queue.ts'
 import { boundsCases } from './queue/bounds.ts'

@@ -1,6 +1,7 @@
 // What every store has to keep, as cases: give it your driver and a database of its own, loop over what comes back.
 
-import { regrow, systemClock } from '../index.ts'
+import { systemClock } from '../drivers/index.ts'
+import { regrow } from '../index.ts'
 import type { Store } from '../store/store.ts'
 import { auditsCases } from './store/audits.ts'
 import type { StoreContext } from './store/context.ts'

@@ -1,6 +1,7 @@
 // A suite is data: named cases that throw when a driver breaks a rule. Any test runner loops over them; none is imported.
 // In: cases, what the driver skips and why, and how to make a case's surroundings. Out: what a runner can run.
-import { type Clock, RegrowError } from '../index.ts'
+import type { Clock } from '../drivers/index.ts'
+import { RegrowError } from '../index.ts'
 
 /** One rule. The name states it as a sentence; `run` throws when it is broken. */
 export interface Case<Context> {

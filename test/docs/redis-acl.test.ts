@@ -1,10 +1,12 @@
 // The user of docs/redis.md may do enough: a worker and whoever enqueues get on with these commands on these keys, and nothing
 // of anybody else can be read.
+
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { redisCommand, startRedis } from '../../tools/services/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { projectTexts } from './markdown.ts'
@@ -57,7 +59,7 @@ test('a worker works as the user of docs/redis.md, is refused nothing, and sees 
       await new Promise<void>((resolve) => {
         heard = resolve
       })
-    await app.status()
+    await operate(app).status()
     await worker.stop()
     await app.close()
     expect(told).toEqual([])

@@ -1,10 +1,12 @@
 // What docs/postgres.md says of tables and roles is so: each table has its row, and the grants are enough for what each role is for.
+
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { projectTexts } from './markdown.ts'
 
@@ -18,7 +20,7 @@ beforeAll(async () => {
   owner = new pg.Client({ connectionString: database.url })
   await owner.connect()
   const app = regrow({ store: postgres(database.url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   await owner.query(`create table orders (id int primary key, state text not null)`)
   for (const role of roles) await owner.query(`create role ${role} login password 'secret'`)
@@ -64,26 +66,26 @@ test('every table of the schema has a row in docs/postgres.md, and no other', as
 test('a role that adds schedules can do that and no more, with the grants of docs/postgres.md', async () => {
   const { app, mail } = declare(roles[2])
   const name = 'mail.often'
-  await app.schedules.add(name, { job: mail, input: { to: 'ada' }, every: '1h' })
-  await app.schedules.pause(name, { reason: 'too loud' })
-  await app.schedules.resume(name)
-  await app.schedules.run(name)
-  expect(await app.schedules.show(name)).toMatchObject({ name })
-  await app.schedules.end(name)
-  await app.schedules.remove(name)
+  await operate(app).schedules.add(name, { job: mail, input: { to: 'ada' }, every: '1h' })
+  await operate(app).schedules.pause(name, { reason: 'too loud' })
+  await operate(app).schedules.resume(name)
+  await operate(app).schedules.run(name)
+  expect(await operate(app).schedules.show(name)).toMatchObject({ name })
+  await operate(app).schedules.end(name)
+  await operate(app).schedules.remove(name)
   await expect(mail.enqueue({ to: 'ada' })).rejects.toThrow('permission denied')
   await app.close()
 })
 
 test('a role that reads sees everything and changes nothing, with the grants of docs/postgres.md', async () => {
   const { app, ship } = declare(roles[3])
-  await app.status()
-  await app.health()
-  await app.pauses()
-  await app.quarantine.list()
-  await app.schedules.list()
-  expect(await app.why('order.ship', 1)).toMatchObject({ reason: expect.any(String) })
-  expect((await app.doctor()).findings.filter(({ code }) => code === 'not_examined')).toEqual([])
+  await operate(app).status()
+  await operate(app).health()
+  await operate(app).pauses()
+  await operate(app).quarantine.list()
+  await operate(app).schedules.list()
+  expect(await operate(app).why('order.ship', 1)).toMatchObject({ reason: expect.any(String) })
+  expect((await operate(app).doctor()).findings.filter(({ code }) => code === 'not_examined')).toEqual([])
   expect(await ship.enqueue(1)).toMatchObject({ dropped: 1 })
   await expect(app.pause('order.ship', { reason: 'no' })).rejects.toThrow('permission denied')
   await app.close()
@@ -110,13 +112,13 @@ test('a worker and a web process work with the grants of docs/postgres.md, and t
   const done = new Promise<void>((resolve) => work.app.on('job.settled', () => --left === 0 && resolve()))
   const worker = work.app.work()
   await done
-  await work.app.status()
-  await work.app.sweep()
+  await operate(work.app).status()
+  await operate(work.app).sweep()
   await work.app.pause('order.ship', { reason: 'a while' })
   await work.app.resume('order.ship')
   await worker.stop()
   expect((await owner.query(`select state from orders`)).rows).toEqual([{ state: 'shipped' }])
-  await expect(web.app.status()).rejects.toThrow('permission denied')
+  await expect(operate(web.app).status()).rejects.toThrow('permission denied')
   await web.app.close()
   await work.app.close()
 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { whyReasons } from '../../src/index.ts'
+import { whyReasons } from '../../src/operate/index.ts'
 import { root } from './markdown.ts'
 
 test('every reason of `regrow why` has its row in docs/why.md', () => {

@@ -1,7 +1,9 @@
 // `work({ only, except })`: workers of one app that serve different jobs, in virtual time.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { App, WorkOptions } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -48,7 +50,7 @@ test.each<[what: string, choice: WorkOptions, served: string[]]>([
   expect(
     (await world.query<{ job: string }>(`select job from regrow.sweeps order by job`)).map((row) => row.job),
   ).toEqual(served)
-  expect((await app.status()).workers.map(({ jobs: shown }) => shown)).toEqual([served])
+  expect((await operate(app).status()).workers.map(({ jobs: shown }) => shown)).toEqual([served])
   expect(await queue.count(others)).toEqual(new Map(others.map((job) => [job, { due: 1, delayed: 0 }])))
 })
 

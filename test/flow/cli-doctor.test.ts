@@ -1,6 +1,6 @@
 // regrow doctor as people and CI call it, on a real Postgres: exit codes, --fix, --ignore, --strict, --json.
 import { expect, test } from 'vitest'
-import type { DoctorReport } from '../../src/index.ts'
+import type { DoctorReport } from '../../src/operate/index.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Status } from '../../src/index.ts'
+import type { Status } from '../../src/operate/index.ts'
 import { built, Project } from '../processes/cli.ts'
 import { freshDatabase } from '../services/database.ts'
 

@@ -3,7 +3,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { ErrorGroup, SweepReport, Why } from '../../src/index.ts'
+import type { ErrorGroup, SweepReport, Why } from '../../src/operate/index.ts'
 import { Running } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'

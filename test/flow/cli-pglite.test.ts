@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Status } from '../../src/index.ts'
+import type { Status } from '../../src/operate/index.ts'
 import { built, Project } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
 

@@ -1,7 +1,7 @@
 // The command line on a real Postgres: each command as a child process, as a person or a deploy would call it.
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { QuarantinedKey, Status, SweepReport } from '../../src/index.ts'
+import type { QuarantinedKey, Status, SweepReport } from '../../src/operate/index.ts'
 import { Project } from '../processes/cli.ts'
 import { cliApp, cliTables } from '../processes/cli-app.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'

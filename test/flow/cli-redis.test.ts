@@ -1,6 +1,6 @@
 // The command line with an app whose queue is in Redis: the project that `regrow init --queue redis` writes, as it stands.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { Status } from '../../src/index.ts'
+import type { Status } from '../../src/operate/index.ts'
 import { redisCommand } from '../../tools/services/index.ts'
 import { built, Project } from '../processes/cli.ts'
 import { freshDatabase } from '../services/database.ts'

@@ -2,14 +2,14 @@
 // to be started anew.
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import type { Status } from '../../src/index.ts'
+import type { Status } from '../../src/operate/index.ts'
 import { cliOnPostgres } from '../processes/cli-postgres.ts'
 
 const inside = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)))
 
 /** Its time passes twenty times as fast, so that a handler is stuck soon. The store's clock is as it is. */
 const fastApp = `
-import { systemClock } from 'regrow'
+import { systemClock } from 'regrow/driver'
 import { postgres } from 'regrow/postgres'
 import { compose } from ${inside('app/regrow.js')}
 import { systemRandom as random } from ${inside('base/random.js')}

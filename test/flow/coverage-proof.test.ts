@@ -1,9 +1,11 @@
 // Is a proof one? Random pending queries over a table that holds every combination of its columns: what is proven never to
 // be claimed, no row shows to be claimed; and a query that asks for the state alone leaves nothing unknown.
+
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 
@@ -25,7 +27,7 @@ beforeAll(async () => {
         unnest(array[true, false, null]) f, unnest(array['new', '', 'x', null]) t;
     create table no_rows (like full_house including all);
     create table others (id int primary key, state text); insert into others values (1, 'paid'), (7, 'x')`)
-  await regrow({ store: postgres(pool) }).migrate()
+  await operate(regrow({ store: postgres(pool) })).migrate()
 })
 
 afterAll(async () => {
@@ -92,7 +94,7 @@ const forms = (table: string, where: string): string[] => [
 async function claimsOf(table: string, text: string) {
   const app = regrow({ store: postgres(pool), migrate: false })
   app.job('some.job', { key: 'int', pending: { text, values: [] }, covers: { table, column: 'state', terminal: [] } })
-  const { columns, findings } = await app.coverage()
+  const { columns, findings } = await operate(app).coverage()
   expect(findings.filter(({ code }) => /^cover/.test(code))).toEqual([])
   return new Map(
     columns[0]?.values.map(({ value, claims, unclaimed }) => [value, { proof: claims[0]?.proof, unclaimed }]),

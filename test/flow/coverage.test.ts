@@ -2,7 +2,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type App, type CoverageReport, type Covers, regrow, sql } from '../../src/index.ts'
+import { type App, type Covers, regrow, sql } from '../../src/index.ts'
+import { type CoverageReport, operate } from '../../src/operate/index.ts'
 import { expectCoverage } from '../../src/testing/expect-coverage.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
   database = await freshDatabase('coverage')
   pool = new pg.Pool({ connectionString: database.url, max: 4 })
   const app = appOf()
-  await app.migrate()
+  await operate(app).migrate()
 })
 
 beforeEach(async () => {
@@ -76,14 +77,14 @@ describe('rows that wait for another row', () => {
 
   test('are told apart from rows and states that no job will ever find', async () => {
     const app = jobs({ 'database.create': create, 'branch.create': { pending: joined, covers: branch() } })
-    expect(told(await app.coverage())).toEqual([
+    expect(told(await operate(app).coverage())).toEqual([
       `bad state_unclaimed: app.branches.state: 'attaching' is neither terminal nor claimed by any job; 1 row (30)`,
       `warn rows_waiting: app.branches.state: 'pending': no pending query returns 1 row (10) now; branch.create also asks app.databases, and may return them when a row there changes (database.create works on that)`,
     ])
     await pool.query(`insert into app.branches values (40, 2, 'pending', 9)`)
     const alone = sql`select id from app.branches where state = 'pending' and tries < 5`
     const own = jobs({ 'branch.create': { pending: alone, covers: branch({ attaching: 'its database is ready' }) } })
-    expect(told(await own.coverage())).toEqual([
+    expect(told(await operate(own).coverage())).toEqual([
       `bad rows_unclaimed: app.branches.state: 'pending': no pending query returns 1 row (40)`,
       `note state_waits: app.branches.state: 'attaching' waits for something else: its database is ready; 1 row (30)`,
     ])
@@ -96,10 +97,10 @@ describe('rows that wait for another row', () => {
       `note state_waits: app.branches.state: 'attaching' waits for something else: its database is ready; 1 row (30)`,
       `note state_waits: app.branches.state: 'pending' waits for something else: its database is ready; 1 row (10)`,
     ])
-    const { findings } = await app.doctor()
+    const { findings } = await operate(app).doctor()
     expect(findings.filter(({ code }) => code === 'state_waits').map(({ level }) => level)).toEqual(['note', 'note'])
     const misspelt = jobs({ 'branch.create': { pending: joined, covers: branch({ ...waits, ataching: 'x' }) } })
-    expect(told(await misspelt.coverage())).toContain(
+    expect(told(await operate(misspelt).coverage())).toContain(
       `warn waits_unknown: app.branches.state cannot be 'ataching', which \`waits\` names`,
     )
   })
@@ -111,7 +112,7 @@ describe('rows that wait for another row', () => {
       'database.attach': attach,
       'branch.create': { pending: sql`select id from app.branches where state = 'pending'`, covers: branch() },
     })
-    expect(told(await app.coverage())).toEqual([
+    expect(told(await operate(app).coverage())).toEqual([
       `warn state_asked_elsewhere: app.branches.state: 'attaching' is claimed by no job itself; database.attach asks for such rows in a join or subquery, for the sake of rows of another table; 1 row (30)`,
     ])
   })
@@ -125,18 +126,18 @@ test('a state that was added to an enum without a job is found, with the rows th
       covers: databases,
     },
   })
-  expect(told(await app.coverage())).toEqual([])
+  expect(told(await operate(app).coverage())).toEqual([])
   await pool.query(`alter type app.state add value 'archiving'`)
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `bad state_unclaimed: app.databases.state: 'archiving' is neither terminal nor claimed by any job`,
   ])
   await pool.query(`insert into app.databases (id, state) select n, 'archiving' from generate_series(1, 7) n`)
-  const report = await app.coverage()
+  const report = await operate(app).coverage()
   expect(told(report)).toEqual([
     `bad state_unclaimed: app.databases.state: 'archiving' is neither terminal nor claimed by any job; 7 rows (1, 2, 3, 4, 5, …)`,
   ])
   expect(report.covered).toBe(false)
-  const doctor = await app.doctor()
+  const doctor = await operate(app).doctor()
   expect(doctor.healthy).toBe(false)
   expect(doctor.findings).toContainEqual(report.findings[0])
   expect(report.columns[0]).toMatchObject({ table: 'app.databases', column: 'state', from: 'enum', bounded: null })
@@ -147,7 +148,7 @@ test('a value that the query hides behind a cast is told apart all the same', as
   const app = jobs({
     'database.create': { pending: sql`select id from app.databases where state::text like 'pend%'`, covers: databases },
   })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `bad state_unclaimed: app.databases.state: 'creating' is neither terminal nor claimed by any job`,
   ])
 })
@@ -163,7 +164,7 @@ test('values of a CHECK constraint, of a domain and of a boolean are known witho
     const app = jobs({
       'order.go': { pending, covers: { table: 'app.orders', column, ...(terminal && { terminal }) } },
     })
-    const report = await app.coverage()
+    const report = await operate(app).coverage()
     return [report.columns[0]?.from, ...told(report).map((line) => line.replace(/ (is neither|cannot be).*/, ' $1'))]
   }
   expect(await of('state', `state = 'new'`, ['done'])).toEqual([
@@ -191,7 +192,7 @@ test.each([
     insert into app.mails values (1, 'new'), (2, 'sent'), (3, 'bounced'), (4, 'bounced'), (5, null); ${index}`)
   const covers = { table: 'app.mails', column: 'state', terminal: ['snet'] }
   const app = jobs({ 'mail.send': { pending: sql`select id from app.mails where state = ${'new'}`, covers } })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `bad state_unclaimed: app.mails.state: 'bounced' is neither terminal nor claimed by any job; 2 rows (3, 4)`,
     `bad state_unclaimed: app.mails.state: 'sent' is neither terminal nor claimed by any job; 1 row (2)`,
     `bad state_unclaimed: app.mails.state: null is neither terminal nor claimed by any job; 1 row (5)`,
@@ -203,7 +204,8 @@ test('rows of a claimed state that the query leaves out are listed; a run_at in 
   await enumTable(['pending', 'ready', 'failed'])
   await pool.query(`insert into app.databases (id, attempts, next_run_at)
     select n, n, now() + interval '1 day' from generate_series(1, 9) n`)
-  const pending = (query: Query) => jobs({ 'database.create': { pending: query, covers: databases } }).coverage()
+  const pending = (query: Query) =>
+    operate(jobs({ 'database.create': { pending: query, covers: databases } })).coverage()
   expect(told(await pending(sql`select id from app.databases where state = 'pending' and attempts < 8`))).toEqual([
     `bad rows_unclaimed: app.databases.state: 'pending': no pending query returns 2 rows (8, 9)`,
   ])
@@ -226,7 +228,7 @@ test('more unclaimed rows than are counted are told as more', async () => {
       covers: databases,
     },
   })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     expect.stringContaining(`'pending': no pending query returns more than 1000 rows (`),
   ])
 })
@@ -246,7 +248,7 @@ test('several jobs cover one table together; a state that two of them claim, and
       covers: { ...databases, terminal: ['failed', 'redy'] },
     },
   })
-  const report = await app.coverage()
+  const report = await operate(app).coverage()
   expect(told(report)).toEqual([
     `warn terminal_claimed: app.databases.state: 'ready' is called terminal, and database.bill claims it`,
     `warn terminal_unknown: app.databases.state cannot be 'redy', which \`terminal\` names`,
@@ -269,7 +271,7 @@ test('a job that does not cover the table claims its states as well, and that is
     'database.watch': sql`select id from app.databases where state = 'creating'`,
     'other.job': sql`select n as id from (values (1)) v(n)`,
   })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `note claim_undeclared: app.databases.state: 'creating' is claimed by database.watch alone, which does not cover the column`,
   ])
 })
@@ -281,7 +283,7 @@ test('a job that returns rows in every state hides none: the state that it alone
     'database.create': { pending: sql`select id from app.databases where state = 'pending'`, covers: databases },
     'search.index': sql`select id from app.databases where indexed_at is null`,
   })
-  const report = await app.coverage()
+  const report = await operate(app).coverage()
   expect(report.covered).toBe(false)
   expect(told(report)).toContain(
     `warn claim_undeclared: app.databases.state: 'creating' is claimed by search.index alone, which does not cover the column`,
@@ -293,11 +295,11 @@ test('rows of a table that nobody covers, and options that are none, are refused
   const app = jobs({
     'database.create': { pending: sql`select id from app.databases where state = 'pending'`, covers: databases },
   })
-  await expect(app.coverage({ rows: { databasses: [] } })).rejects.toMatchObject({
+  await expect(operate(app).coverage({ rows: { databasses: [] } })).rejects.toMatchObject({
     code: 'bad_options',
     message: expect.stringContaining('did you mean "databases"?'),
   })
-  await expect(app.coverage({ row: {} } as object)).rejects.toMatchObject({ code: 'bad_options' })
+  await expect(operate(app).coverage({ row: {} } as object)).rejects.toMatchObject({ code: 'bad_options' })
 })
 
 test('two jobs that would claim the same rows are told where there are none yet; those that ask for more than the state are not', async () => {
@@ -310,7 +312,7 @@ test('two jobs that would claim the same rows are told where there are none yet;
       covers: databases,
     },
   })
-  expect(told(await both.coverage())).toEqual([
+  expect(told(await operate(both).coverage())).toEqual([
     `warn rows_shared: app.databases: database.create and database.watch both claim a row whose state is 'pending'`,
   ])
   const apart = (region: string, ...states: string[]) => ({
@@ -322,7 +324,7 @@ test('two jobs that would claim the same rows are told where there are none yet;
     'us.create': apart('us', 'pending', 'creating'),
   })
   const rows = { 'app.databases': [{ region: 'eu' }, { region: 'us' }] }
-  expect(told(await app.coverage({ rows })).filter((line) => line.includes('rows_shared'))).toEqual([])
+  expect(told(await operate(app).coverage({ rows })).filter((line) => line.includes('rows_shared'))).toEqual([])
 })
 
 test('composite keys, odd names and odd values are held against rows as they are', async () => {
@@ -342,7 +344,7 @@ test('composite keys, odd names and odd values are held against rows as they are
       where "Odd ""one"."Order Items"."Sta te" = ${'go "on"'} and "no." < ${2} and 'a$1' <> $$b'$1$$ -- it's`,
     covers,
   })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `bad rows_unclaimed: Odd "one.Order Items.Sta te: 'go "on"': no pending query returns 1 row (["00000000-0000-0000-0000-000000000002","2"])`,
     `bad state_unclaimed: Odd "one.Order Items.Sta te: 'it''s $1' is neither terminal nor claimed by any job; 1 row (["00000000-0000-0000-0000-000000000001","2"])`,
   ])
@@ -360,7 +362,9 @@ test("a source of one's own is asked about the rows", async () => {
     },
     covers: databases,
   })
-  expect((await app.coverage()).columns[0]?.values.map(({ value, unclaimed }) => [value, unclaimed?.keys])).toEqual([
+  expect(
+    (await operate(app).coverage()).columns[0]?.values.map(({ value, unclaimed }) => [value, unclaimed?.keys]),
+  ).toEqual([
     ['pending', ['2']],
     ['creating', []],
     ['ready', undefined],
@@ -374,7 +378,7 @@ test('what cannot be told is said to be unknown, never proven', async () => {
     `create table app.owners (id int primary key, plan text); create view app.dbs as select * from app.databases`,
   )
   const coverage = (query: Query, options = {}) =>
-    jobs({ 'database.create': { pending: query, covers: databases } }).coverage(options)
+    operate(jobs({ 'database.create': { pending: query, covers: databases } })).coverage(options)
   const unknown = `note state_unknown: app.databases.state: 'pending': it is not known whether database.create claims it`
   // It needs a row of another table, or one with more attempts than any has.
   expect(
@@ -407,7 +411,7 @@ test('a table or column that is not there, and a query that reads another table,
     d: { pending: sql`select oid as id from app.databases`, covers: databases },
     e: { pending, covers: databases },
   })
-  expect(told(await app.coverage()).slice(0, 4)).toEqual([
+  expect(told(await operate(app).coverage()).slice(0, 4)).toEqual([
     'bad covers_missing: a: it covers databases.state, and there is no table "databases"',
     'bad covers_missing: b: it covers app.databases.status, and "app.databases" has no column "status"',
     'warn covers_unread: c: it covers app.databases.state, and its pending query does not read that table',
@@ -426,12 +430,13 @@ test('a partitioned table, and a key that comes from another table', async () =>
     create table app.refs (id int, part_id int)`)
   const covers = { table: 'app.parts', column: 'state', terminal: ['old'] }
   const plain = jobs({ 'part.go': { pending: sql`select id from app.parts where state = 'new'`, covers } })
-  expect(told(await plain.coverage())).toEqual([
+  expect(told(await operate(plain).coverage())).toEqual([
     `bad state_unclaimed: app.parts.state: 'odd' is neither terminal nor claimed by any job; 1 row (2)`,
   ])
   await pool.query('insert into app.refs values (2, 1)')
   const query = sql`select r.part_id from app.refs r join app.parts p on p.id = r.part_id where p.state = 'new'`
-  const foreign = (key: object) => jobs({ 'part.go': { pending: query, covers: { ...covers, ...key } } }).coverage()
+  const foreign = (key: object) =>
+    operate(jobs({ 'part.go': { pending: query, covers: { ...covers, ...key } } })).coverage()
   expect(told(await foreign({}))).toEqual([
     `bad state_unclaimed: app.parts.state: 'odd' is neither terminal nor claimed by any job; 1 row (["2","odd"])`,
     expect.stringContaining('warn covers_key: part.go'),
@@ -439,7 +444,7 @@ test('a partitioned table, and a key that comes from another table', async () =>
   expect(told(await foreign({ key: 'id' }))).toHaveLength(1)
   // Of the same name, and another table's.
   const other = sql`select r.id from app.refs r join app.parts p on p.id = r.part_id where p.state = 'new'`
-  expect(told(await jobs({ 'part.go': { pending: other, covers } }).coverage())[1]).toContain('covers_key')
+  expect(told(await operate(jobs({ 'part.go': { pending: other, covers } })).coverage())[1]).toContain('covers_key')
 })
 
 test('behind a transaction pooler the answer is the same', async () => {
@@ -447,7 +452,7 @@ test('behind a transaction pooler the answer is the same', async () => {
   const app = appOf(database.bouncerUrl)
   const pending = sql`select id from app.databases where state = ${'pending'}`
   app.job('database.create', { key: 'int', pending, covers: databases })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     `bad state_unclaimed: app.databases.state: 'creating' is neither terminal nor claimed by any job`,
   ])
 })
@@ -460,7 +465,7 @@ test('nothing is written, and no lock is left, by asking', async () => {
   })
   const rows = () => pool.query(`select xmin, xmax, * from app.databases`)
   const before = (await rows()).rows
-  await app.coverage({ rows: { 'app.databases': [{ id: 2 }] } })
+  await operate(app).coverage({ rows: { 'app.databases': [{ id: 2 }] } })
   expect((await rows()).rows).toEqual(before)
 })
 
@@ -472,7 +477,7 @@ test('a query that cannot be built or run makes its states unknown, and spoils n
   app.job('built', { key: 'int', pending: () => JSON.parse('no query'), covers: databases })
   app.job('custom', { key: 'int', pending: failing, covers: databases })
   app.job('other', { key: 'int', pending: () => JSON.parse('none of app.databases') })
-  expect(told(await app.coverage())).toEqual([
+  expect(told(await operate(app).coverage())).toEqual([
     expect.stringContaining(
       'warn covers_query: built: it covers app.databases.state, and its pending query cannot be asked: ',
     ),
@@ -481,7 +486,7 @@ test('a query that cannot be built or run makes its states unknown, and spoils n
   ])
   const alone = appOf()
   alone.job('custom', { key: 'int', pending: failing, covers: databases })
-  expect(told(await alone.coverage())[0]).toBe(
+  expect(told(await operate(alone).coverage())[0]).toBe(
     'warn coverage_refused: app.databases.state: a question about it was refused: Job "custom": isPending failed: no connection',
   )
 })

@@ -1,10 +1,12 @@
 // An app opens nothing before first use, tells all mistakes at once, and waits for a store that is away.
+
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { memory } from '../../src/drivers/memory/index.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type AppOptions, type RegrowError, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from './world.ts'
 
 /** Nobody listens on port 1. */
@@ -39,7 +41,7 @@ test('an app with an unreachable store is made, given jobs and handlers, and not
   rows.handle(() => {})
   app.job('mails', { input: z.string() }).handleMany(() => {})
   app.on('job.started', () => {})
-  app.jobs()
+  operate(app).jobs()
   regrow({ store: postgres(url), queue: memory() }).job('a', { pending })
   regrow({ store: postgres(undefined) })
   regrow({ store: pglite('/nowhere/at/all') })
@@ -63,7 +65,7 @@ test.each([undefined, '', () => ''])(
   'an address that is %o is refused at first use, with what it may be',
   async (given) => {
     const app = regrow({ store: postgres(given) })
-    await expect(app.migrate()).rejects.toMatchObject({
+    await expect(operate(app).migrate()).rejects.toMatchObject({
       code: 'no_url',
       message: expect.stringContaining('Set DATABASE_URL, or pass postgres://'),
     })
@@ -93,12 +95,12 @@ test('a worker that finds a mistake does not wait', async () => {
 })
 
 const uses: [what: string, use: (app: App) => unknown][] = [
-  ['enqueue', (app) => app.jobs()[0]?.enqueue('x')],
+  ['enqueue', (app) => operate(app).jobs()[0]?.enqueue('x')],
   ['work', async (app) => app.work()],
   ['transaction', (app) => app.transaction(async () => {})],
-  ['status', (app) => app.status()],
-  ['sweep', (app) => app.sweep()],
-  ['queue', (app) => app.queue()],
+  ['status', (app) => operate(app).status()],
+  ['sweep', (app) => operate(app).sweep()],
+  ['queue', (app) => operate(app).queue()],
 ]
 test.each(uses)('%s tells all mistakes of all declarations at once, before anything is opened', async (_, use) => {
   const { store, opened } = watched()
@@ -142,7 +144,7 @@ test.each<[string, unknown, string]>([
   ],
 ])('%s is a mistake', async (_, options, sentence) => {
   const app = regrow(options as AppOptions)
-  await expect(app.status()).rejects.toThrow(sentence)
+  await expect(operate(app).status()).rejects.toThrow(sentence)
 })
 
 test('mistakes in the options of a worker are told at once', () => {

@@ -1,10 +1,12 @@
 // The demo as its readers run it: a process of its own, without a terminal, on one, and on a real Postgres. And the
 // other way round: a demo that loses something, or does something twice, says so.
+
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import pg from 'pg'
 import { regrow } from 'regrow'
+import { operate } from 'regrow/operate'
 import { postgres } from 'regrow/postgres'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase } from '../services/database.ts'
@@ -132,7 +134,7 @@ describe('on Postgres', () => {
   test('what is lost or done twice is a fault and a non-zero exit; the work of others stays', async () => {
     const database = await freshDatabase('demo')
     const yours = regrow({ store: postgres(database.url) })
-    await yours.migrate()
+    await operate(yours).migrate()
     await yours.close()
     await query(database.url, `insert into regrow.sweeps (job, next_at) values ('yours', now())`)
     const demo = run(process.execPath, ...start, '--seconds', '6', '--postgres', database.url)

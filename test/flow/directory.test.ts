@@ -1,4 +1,5 @@
 // A PGlite directory: one process at a time, and what it holds is there again after a crash.
+
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from './world.ts'
 
 let folder: string
@@ -24,7 +26,7 @@ test('a directory that is open in another process is refused; when that was kill
   const other = fork(holder, [directory], { execArgv: ['--import', 'jiti/register'] })
   await once(other, 'message')
   const app = regrow({ store: pglite(directory) })
-  await expect(app.migrate()).rejects.toMatchObject({
+  await expect(operate(app).migrate()).rejects.toMatchObject({
     code: 'store_in_use',
     message: expect.stringMatching(
       new RegExp(`is open in process ${other.pid}.*One process at a time.*postgres\\(url\\)`, 's'),
@@ -34,13 +36,13 @@ test('a directory that is open in another process is refused; when that was kill
   other.kill('SIGKILL')
   await ended
   expect(existsSync(`${directory}.lock`)).toBe(true)
-  expect(await app.migrate()).toEqual({ from: expect.any(Number), to: expect.any(Number) })
+  expect(await operate(app).migrate()).toEqual({ from: expect.any(Number), to: expect.any(Number) })
 
   const mode = () => statSync(directory).mode & 0o777
   expect(mode()).toBe(0o700)
 
   // Opened a second time in the same process it would be destroyed just as well.
-  await expect(regrow({ store: pglite(directory) }).migrate()).rejects.toMatchObject({ code: 'store_in_use' })
+  await expect(operate(regrow({ store: pglite(directory) })).migrate()).rejects.toMatchObject({ code: 'store_in_use' })
 
   await app.job('mail.send', { input: z.string() }).enqueue('ada')
   await app.close()

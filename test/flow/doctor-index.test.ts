@@ -2,7 +2,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type App, type DoctorReport, type JobCosts, regrow, sql } from '../../src/index.ts'
+import { type App, regrow, sql } from '../../src/index.ts'
+import { type DoctorReport, type JobCosts, operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 const rows = 2_000_000
@@ -26,7 +27,7 @@ beforeAll(async () => {
     pending: sql`select id from orders where state = ${'pending'}`,
     run() {},
   })
-  await app.migrate()
+  await operate(app).migrate()
 }, 60_000)
 afterAll(async () => {
   await app?.close()
@@ -38,7 +39,7 @@ const about = ({ findings }: DoctorReport) => findings.filter(({ job }) => job =
 const costs = ({ jobs }: DoctorReport) => jobs[0] as JobCosts
 
 test('without an index it names the one that is missing, and after it was made the page costs what it said', async () => {
-  const before = await app.doctor()
+  const before = await operate(app).doctor()
   expect(before.healthy).toBe(false)
   expect(about(before)).toMatchObject([
     {
@@ -62,7 +63,7 @@ test('without an index it names the one that is missing, and after it was made t
 
   await client.query(wish?.statement as string)
 
-  const after = await app.doctor()
+  const after = await operate(app).doctor()
   expect(about(after)).toEqual([])
   expect(after.healthy).toBe(true)
   expect(costs(after).indexes).toEqual([])

@@ -3,7 +3,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type App, type DoctorReport, type JobCosts, regrow, sql } from '../../src/index.ts'
+import { type App, regrow, sql } from '../../src/index.ts'
+import { type DoctorReport, type JobCosts, operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 interface Case {
@@ -167,10 +168,10 @@ beforeAll(async () => {
   app.job('half', { key: 'int', pending: sql`select id from half where state = 'new'`, run() {} })
   app.job('odd', { key: 'int', pending: sql`select id from odd where reverse(state) = 'weN'`, run() {} })
   app.job('fresh', { key: 'int', pending: sql`select id from fresh where state = 'new'`, run() {} })
-  await app.migrate()
-  before = await app.doctor()
+  await operate(app).migrate()
+  before = await operate(app).doctor()
   for (const finding of before.findings) for (const each of finding.fix?.split('\n') ?? []) await client.query(each)
-  after = await app.doctor()
+  after = await operate(app).doctor()
 }, 60_000)
 afterAll(async () => {
   await app?.close()

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { memory } from '../../src/drivers/memory/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
-import { type App, type Progress, type QueueDriver, regrow, sql } from '../../src/index.ts'
+import { type App, type QueueDriver, regrow, sql } from '../../src/index.ts'
+import { operate, type Progress } from '../../src/operate/index.ts'
 import { QueuePlace } from '../services/queue-place.ts'
 import { freshRedis } from '../services/redis.ts'
 
@@ -48,16 +49,16 @@ test.each(['postgres', 'redis'] as const)(
   async (kind) => {
     const { url, namespace } = freshRedis('dry')
     const { app, thing } = opened(kind === 'redis' ? redis(url, { namespace }) : undefined)
-    await app.status()
+    await operate(app).status()
     await ten()
     // One that would be pushed, one that is held, and two without a row: by number they would hide four.
     await thing.enqueueMany(['k0', 'k2', 'gone', 'gone too'])
-    const [dry] = await app.sweep({ jobs: ['thing'], dryRun: true })
+    const [dry] = await operate(app).sweep({ jobs: ['thing'], dryRun: true })
     expect(dry).toMatchObject({
       ...{ seen: 10, eligible: 5, held: 5, hinted: 1, pushed: 4, finished: true, stopped: false, error: null },
       heldBy: { running: 1, quarantined: 2, backedOff: 1, later: 1 },
     })
-    expect(await app.sweep({ jobs: ['thing'] })).toMatchObject([
+    expect(await operate(app).sweep({ jobs: ['thing'] })).toMatchObject([
       { seen: 10, held: 5, pushed: 4, heldBy: null, hinted: null },
     ])
   },
@@ -65,31 +66,37 @@ test.each(['postgres', 'redis'] as const)(
 
 test('where hints cannot be seen one by one, the count of them tells at least how many are missing', async () => {
   const { app } = opened(memory())
-  await app.status()
+  await operate(app).status()
   await ten()
-  expect(await app.sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([{ eligible: 5, hinted: null, pushed: 5 }])
-  expect(await app.sweep({ jobs: ['own'], dryRun: true })).toMatchObject([{ seen: 2, heldBy: null, hinted: null }])
+  expect(await operate(app).sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([
+    { eligible: 5, hinted: null, pushed: 5 },
+  ])
+  expect(await operate(app).sweep({ jobs: ['own'], dryRun: true })).toMatchObject([
+    { seen: 2, heldBy: null, hinted: null },
+  ])
 })
 
 test('a dry run of a queue that does not answer still tells what is pending', async () => {
   const { app } = opened(redis('redis://127.0.0.1:1', { namespace: 'none' }))
   await ten()
-  expect(await app.sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([
+  expect(await operate(app).sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([
     { seen: 10, eligible: 5, hinted: null, pushed: 5, error: null },
   ])
 })
 
 test('of a paused job nothing would be pushed', async () => {
   const { app } = opened()
-  await app.status()
+  await operate(app).status()
   await ten()
   await app.pause('thing', { reason: 'r' })
-  expect(await app.sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([{ eligible: 5, pushed: 0, paused: true }])
+  expect(await operate(app).sweep({ jobs: ['thing'], dryRun: true })).toMatchObject([
+    { eligible: 5, pushed: 0, paused: true },
+  ])
 })
 
 test('long passes tell how far they are; a signal ends them at the next page, and workers go on from there', async () => {
   const { app } = opened()
-  await app.status()
+  await operate(app).status()
   await query(`insert into things select to_char(n, 'FM000000') from generate_series(1, 25000) n`)
   await query('analyze things')
   for (const dryRun of [true, false]) {
@@ -99,7 +106,7 @@ test('long passes tell how far they are; a signal ends them at the next page, an
       told.push(progress)
       stop.abort()
     }
-    const [report] = await app.sweep({ dryRun, onProgress, signal: stop.signal })
+    const [report] = await operate(app).sweep({ dryRun, onProgress, signal: stop.signal })
     expect(report).toMatchObject({ job: 'thing', seen: 10_000, finished: false, stopped: true, error: null })
     expect(told).toEqual([{ what: 'thing', done: 10_000, total: 25_000 }])
   }
@@ -107,6 +114,6 @@ test('long passes tell how far they are; a signal ends them at the next page, an
     { cursor: '010000', holder: null, due: true },
   ])
   const told: number[] = []
-  await app.sweep({ jobs: ['thing'], onProgress: ({ done }) => told.push(done) })
+  await operate(app).sweep({ jobs: ['thing'], onProgress: ({ done }) => told.push(done) })
   expect(told).toEqual([10_000, 20_000, 25_000])
 })

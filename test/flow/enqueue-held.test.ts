@@ -1,5 +1,6 @@
 // A unique text or id that another open transaction holds: its own caller waits, and no other one. On a real Postgres, with
 // transactions that stay open.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -8,6 +9,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import type { App } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase
@@ -19,13 +21,13 @@ beforeAll(async () => {
   database = await freshDatabase('enqueue_held')
   admin = await connected('admin')
   const first = open()
-  await first.migrate()
+  await operate(first).migrate()
   await first.close()
 })
 beforeEach(async () => {
   await admin.query('truncate regrow.intents, regrow.hints')
   app = open()
-  await app.status()
+  await operate(app).status()
 })
 afterEach(async () => {
   for (const each of others.splice(0)) await each.end()

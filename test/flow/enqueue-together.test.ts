@@ -1,11 +1,13 @@
 // Single inputs of callers that come at the same time: few statements, and each caller is told its own outcome, after its
 // commit. On a real Postgres, through a pool whose statements are counted.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { memory } from '../../src/drivers/memory/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type EnqueueReport, regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 
@@ -20,14 +22,14 @@ beforeAll(async () => {
   database = await freshDatabase('together')
   admin = new pg.Client({ connectionString: database.url })
   await admin.connect()
-  await regrow({ store: postgres(admin) }).migrate()
+  await operate(regrow({ store: postgres(admin) })).migrate()
 })
 beforeEach(async () => {
   await admin.query('truncate regrow.intents, regrow.pauses, regrow.hints')
   writes = []
   app = open()
   // What a first use asks is not what is counted.
-  await app.status()
+  await operate(app).status()
 })
 afterEach(async () => {
   await app.close()

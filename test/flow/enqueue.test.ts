@@ -1,12 +1,15 @@
 // Enqueue: the row or intent is the work, the hint is only for speed. On PGlite in virtual time; where a commit of
 // somebody else matters, on Postgres.
+
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { Hint } from '../../src/drivers/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import type { App, Hint, QueueDriver } from '../../src/index.ts'
+import type { App, QueueDriver } from '../../src/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, World } from './world.ts'
 
@@ -399,7 +402,7 @@ describe('a transaction of the user’s own', () => {
   test('an intent commits or rolls back with it', async () => {
     const job = app.job('mail.send', { input: z.string(), ...every })
     const count = async () => Number((await client.query(`select count(*) from regrow.intents`)).rows[0].count)
-    await app.migrate()
+    await operate(app).migrate()
     await client.query('begin')
     await job.enqueue('ada', { tx: client })
     await client.query('rollback')

@@ -1,10 +1,12 @@
 // A job that is gone from the code is forgotten, from code and on the command line, on a real Postgres and with the queue in Redis.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type QueueDriver, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { built, Project } from '../processes/cli.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { freshRedis } from '../services/redis.ts'
@@ -20,7 +22,7 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
   await client.query(`create table things (id text primary key)`)
-  await after().migrate()
+  await operate(after()).migrate()
   project = new Project({ DATABASE_URL: database.url })
 }, 180_000)
 beforeEach(() =>
@@ -75,27 +77,27 @@ test.each(['postgres', 'redis'] as const)(
     await old.enqueue('a')
     await failed
     const now = after(queue())
-    await expect(now.forget('thing.old')).rejects.toMatchObject({
+    await expect(operate(now).forget('thing.old')).rejects.toMatchObject({
       code: 'job_in_use',
       message: expect.stringContaining('1 live worker declares it'),
     })
     await worker.stop({ grace: 0 })
-    await expect(app.forget('thing.old')).rejects.toMatchObject({ code: 'job_in_use' })
+    await expect(operate(app).forget('thing.old')).rejects.toMatchObject({ code: 'job_in_use' })
     await old.enqueue('c', { jitter: ['1h', '2h'] })
-    const status = async () => (await now.status()).jobs.find(({ job }) => job === 'thing.old')
+    const status = async () => (await operate(now).status()).jobs.find(({ job }) => job === 'thing.old')
     expect((await status())?.hints).not.toEqual({ due: 0, delayed: 0 })
-    const report = await now.forget('thing.old', { author: 'ann' })
+    const report = await operate(now).forget('thing.old', { author: 'ann' })
     expect(report).toMatchObject({ job: 'thing.old', swept: true, paused: false, quarantined: 0, intents: 0 })
     expect(report.remembered).toBeGreaterThanOrEqual(1)
     expect(report.hints).toBeGreaterThanOrEqual(1)
     expect(await rows('thing.old')).toEqual({ sweeps: 0, ledger: 0, intents: 0, hints: 0 })
     expect((await client.query(`select id from things order by id`)).rows).toHaveLength(2)
     expect(await status()).toBeUndefined()
-    expect((await now.health()).findings).toEqual([])
+    expect((await operate(now).health()).findings).toEqual([])
     expect((await client.query(`select author, action, job from regrow.audit`)).rows).toEqual([
       { author: 'ann', action: 'forget', job: 'thing.old' },
     ])
-    await expect(now.forget('thing.old')).rejects.toMatchObject({ code: 'unknown_job' })
+    await expect(operate(now).forget('thing.old')).rejects.toMatchObject({ code: 'unknown_job' })
   },
 )
 
@@ -104,13 +106,15 @@ test('inputs and quarantined keys keep a job from being forgotten, unless it is 
   await mail.enqueue({})
   await client.query(`insert into regrow.ledger (job, key, state) values ('mail.old', 'q', 'quarantined')`)
   const app = after()
-  await expect(app.forget('mail.old')).rejects.toMatchObject({
+  await expect(operate(app).forget('mail.old')).rejects.toMatchObject({
     code: 'job_has_work',
     message: expect.stringContaining('it has 1 stored input and 1 key in quarantine'),
   })
   expect(await rows('mail.old')).toMatchObject({ ledger: 1, intents: 1, hints: 1 })
-  await expect(app.forget('mail.old', { forced: true } as object)).rejects.toMatchObject({ code: 'bad_options' })
-  expect(await app.forget('mail.old', { force: true })).toMatchObject({ intents: 1, quarantined: 1, hints: 1 })
+  await expect(operate(app).forget('mail.old', { forced: true } as object)).rejects.toMatchObject({
+    code: 'bad_options',
+  })
+  expect(await operate(app).forget('mail.old', { force: true })).toMatchObject({ intents: 1, quarantined: 1, hints: 1 })
   expect(await rows('mail.old')).toEqual({ sweeps: 0, ledger: 0, intents: 0, hints: 0 })
 })
 

@@ -1,8 +1,10 @@
 // guard 'none': every key is granted, nothing is settled. The check stays; what a person asked for stays, too.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -93,7 +95,7 @@ test('what a handler puts into quarantine stays there: the sweep does not bring 
   await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
   await world.pass(30_000)
   expect(ear.of('job.started')).toHaveLength(1)
-  expect((await world.over(app.quarantine.list())).keys).toMatchObject([{ job: 'thing.make', key: 'a' }])
+  expect((await world.over(operate(app).quarantine.list())).keys).toMatchObject([{ job: 'thing.make', key: 'a' }])
 })
 
 test('a guard that is none of them is a mistake, and says which there are', () => {

@@ -1,9 +1,11 @@
-// Each way in which things go wrong is made to happen, in virtual time, and seen in app.health(); then mended, and gone.
+// Each way in which things go wrong is made to happen, in virtual time, and seen in operate(app).health(); then mended, and gone.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { Queue } from '../../src/drivers/index.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
-import { type App, type Finding, type Health, type PendingRow, type Queue, regrow, sql } from '../../src/index.ts'
+import { type App, type PendingRow, regrow, sql } from '../../src/index.ts'
+import { type Finding, type Health, operate } from '../../src/operate/index.ts'
 import { openPglite, reset, World } from './world.ts'
 
 const minute = 60_000
@@ -44,7 +46,7 @@ function thingApp(options: { every?: `${number}s`; queue?: Queue; run?: () => un
 }
 
 const codes = async (app: App): Promise<string[]> =>
-  (await app.health()).findings.map(({ level, code }) => `${level} ${code}`)
+  (await operate(app).health()).findings.map(({ level, code }) => `${level} ${code}`)
 const finding = ({ findings }: Health, code: Finding['code']) => findings.find((each) => each.code === code)
 const thing = ({ jobs }: Health) => {
   const found = jobs.find(({ job }) => job === 'thing.make')
@@ -57,7 +59,7 @@ test('a fleet that works is healthy, and the figures are those of its last pass'
   const { app, ear } = thingApp()
   await world.work(app)
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 30)
-  const first = await app.health()
+  const first = await operate(app).health()
   expect(first).toMatchObject({ healthy: true, findings: [], heals: [], queue: { shared: true, down: false } })
   expect(thing(first)).toMatchObject({
     workers: 1,
@@ -67,7 +69,7 @@ test('a fleet that works is healthy, and the figures are those of its last pass'
     drift: { pendingWithoutHint: { pushed: 30, left: 0 }, claimsWithoutOwner: 0 },
   })
   await world.until(() => ear.of('sweep.passed').length === 2)
-  const second = await app.health()
+  const second = await operate(app).health()
   expect(thing(second).sweep).toMatchObject({ seen: 0, pushed: 0, oldestAt: null, pending: { count: 0 } })
   expect(second.healthy).toBe(true)
 })
@@ -90,7 +92,7 @@ test('a sweep that breaks is worth a look at first, then bad, and well again whe
     expect(await codes(app)).toEqual(['warn sweep_failing'])
     await world.until(() => ear.of('sweep.failed').length === 3)
     await world.pass(100)
-    const health = await app.health()
+    const health = await operate(app).health()
     expect(health.healthy).toBe(false)
     expect(finding(health, 'sweep_failing')).toMatchObject({
       level: 'bad',
@@ -138,7 +140,7 @@ test('a job whose first sweep never succeeds is told after a minute', async () =
     `update regrow.sweeps set last_success_at = null, last_attempt_at = null, next_at = regrow.clock() where job = 'thing.make'`,
   )
   await keepTurn(55_000)
-  const own = async () => (await app.health()).findings.filter(({ job }) => job === 'thing.make')
+  const own = async () => (await operate(app).health()).findings.filter(({ job }) => job === 'thing.make')
   expect(await own()).toEqual([])
   await keepTurn(6_000)
   expect(await own()).toMatchObject([{ level: 'bad', code: 'sweep_never' }])
@@ -152,7 +154,7 @@ test('when all workers are gone, the job says so at once, and how much waits for
   })
   const worker = await world.work(app)
   await world.over(worker.stop({ grace: 0 }))
-  const health = await app.health()
+  const health = await operate(app).health()
   expect(health.healthy).toBe(false)
   expect(health.findings).toMatchObject([{ level: 'bad', code: 'no_worker', job: null }])
   expect(finding(health, 'no_worker')?.message).toContain('12 or more wait for one')
@@ -160,7 +162,7 @@ test('when all workers are gone, the job says so at once, and how much waits for
   expect(await codes(app)).toEqual(['bad no_worker'])
   await world.query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'k000001', 'quarantined')
     on conflict (key, job) do update set state = 'quarantined', holder = null`)
-  expect(thing(await app.health())).toMatchObject({ quarantined: 1, waiting: { count: 11, stale: true } })
+  expect(thing(await operate(app).health())).toMatchObject({ quarantined: 1, waiting: { count: 11, stale: true } })
   await world.query(`delete from regrow.ledger`)
   hang = false
   await world.work(app)
@@ -188,13 +190,16 @@ test('claims of a worker that died are without an owner until somebody frees the
   )
   const late = thingApp()
   await world.pass(20_000)
-  expect(thing(await late.app.health())).toMatchObject({ unowned: { count: 3 }, drift: { claimsWithoutOwner: 3 } })
+  expect(thing(await operate(late.app).health())).toMatchObject({
+    unowned: { count: 3 },
+    drift: { claimsWithoutOwner: 3 },
+  })
   expect(await codes(late.app)).not.toContain('bad claims_unowned')
   await world.pass(50_000)
   expect(await codes(late.app)).toEqual(['bad no_worker'])
   await world.work(late.app)
   await world.until(() => late.ear.of('job.settled', { state: 'done' }).length === 3)
-  expect(thing(await late.app.health()).drift.claimsWithoutOwner).toBe(0)
+  expect(thing(await operate(late.app).health()).drift.claimsWithoutOwner).toBe(0)
 })
 
 describe('a pause', () => {
@@ -203,7 +208,7 @@ describe('a pause', () => {
     const { app, ear } = thingApp({ every: '10s' })
     await app.pause('thing.make', { reason: 'provider is down', author: 'ann' })
     await world.work(app)
-    await world.until(async () => thing(await app.health()).pause?.backlog === 20)
+    await world.until(async () => thing(await operate(app).health()).pause?.backlog === 20)
     expect(await codes(app)).toEqual(['warn paused'])
     await rows(99, 'more')
     await world.pass(15_000)
@@ -211,7 +216,7 @@ describe('a pause', () => {
     await rows(1, 'last')
     await world.pass(15_000)
     expect(await codes(app)).toEqual(['bad pause_grows'])
-    expect(finding(await app.health(), 'pause_grows')?.message).toContain('20 were pending then, 120 are now')
+    expect(finding(await operate(app).health(), 'pause_grows')?.message).toContain('20 were pending then, 120 are now')
     await app.resume('thing.make')
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 120)
     expect(await codes(app)).toEqual([])
@@ -224,7 +229,7 @@ describe('a pause', () => {
     await world.over(worker.stop())
     await world.pass(24 * hour)
     await world.work(app)
-    const health = await app.health()
+    const health = await operate(app).health()
     expect(health.findings).toMatchObject([{ level: 'bad', code: 'pause_old' }])
     expect(finding(health, 'pause_old')?.message).toMatch(/^thing\.make was paused 1d.* ago by ann: for a moment$/)
   })
@@ -243,7 +248,7 @@ describe('no progress', () => {
     await world.work(app)
     await world.until(() => ear.of('sweep.passed').length === 4)
     await world.pass(100)
-    expect(thing(await app.health()).noProgress).toBe(3)
+    expect(thing(await operate(app).health()).noProgress).toBe(3)
     expect(await codes(app)).toEqual(['warn no_progress'])
     mended = true
     await world.until(() => ear.of('sweep.passed').length === 7)
@@ -255,7 +260,7 @@ describe('no progress', () => {
     const { app } = world.app()
     app.job('thing.make', { pending: sql`select id, version from things where state = 'pending'`, run() {} })
     await world.work(app)
-    const health = await app.health()
+    const health = await operate(app).health()
     expect(thing(health)).toMatchObject({ noProgress: 2, retrying: 2 })
     expect(health.findings).toMatchObject([{ level: 'warn', code: 'no_progress' }])
   })
@@ -266,7 +271,10 @@ test('quarantine is worth a look', async () => {
   const { app, ear } = thingApp({ run: () => Promise.reject(new Error('no')) })
   await world.work(app)
   await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 2)
-  expect(await app.health()).toMatchObject({ healthy: true, findings: [{ code: 'quarantined', job: 'thing.make' }] })
+  expect(await operate(app).health()).toMatchObject({
+    healthy: true,
+    findings: [{ code: 'quarantined', job: 'thing.make' }],
+  })
 })
 
 test('rows that wait for more than an hour are told, with the age that the sweep knows of', async () => {
@@ -282,7 +290,7 @@ test('rows that wait for more than an hour are told, with the age that the sweep
   }
   await world.work(app, { concurrency: 1 })
   await world.until(() => ear.of('sweep.passed').length >= 5)
-  const health = await app.health()
+  const health = await operate(app).health()
   expect(health.findings).toMatchObject([{ level: 'warn', code: 'waiting_long', job: 'thing.make' }])
   expect(finding(health, 'waiting_long')?.message).toMatch(/waited for 1h 1\dm at least$/)
 })
@@ -306,19 +314,19 @@ test('a queue that does not answer is bad for who works and for who only looks; 
   const working = thingApp({ queue })
   const looking = thingApp({ queue })
   await world.work(working.app)
-  expect((await looking.app.health()).queue).toMatchObject({ shared: true, down: false })
+  expect((await operate(looking.app).health()).queue).toMatchObject({ shared: true, down: false })
   state.away = true
   await rows(5)
   await world.until(() => working.ear.of('job.settled', { state: 'done' }).length === 5)
   for (const { app } of [working, looking]) {
-    const health = await app.health()
+    const health = await operate(app).health()
     expect(health.findings).toMatchObject([{ level: 'bad', code: 'queue_down', job: null }])
     expect(health.queue.down).toBe(true)
     expect(thing(health)).toMatchObject({ hints: null, drift: { hintsWithoutRow: null } })
   }
   state.away = false
   await world.until(() => working.ear.of('queue.up').length === 1)
-  for (const { app } of [working, looking]) expect((await app.health()).queue.down).toBe(false)
+  for (const { app } of [working, looking]) expect((await operate(app).health()).queue.down).toBe(false)
 })
 
 test('a lost queue is in the history: when, how, by whom, what came back; ten minutes later all is well', async () => {
@@ -328,7 +336,7 @@ test('a lost queue is in the history: when, how, by whom, what came back; ten mi
   await world.pass(5_000)
   expect(await queue.wipe()).toBeGreaterThan(30)
   await world.until(() => ear.of('queue.healed').length === 1, 10_000)
-  const health = await app.health()
+  const health = await operate(app).health()
   expect(health.heals).toMatchObject([
     { queue: 'memory', how: 'missing', noticedBy: expect.stringMatching(/.:\d+$/), pushed: 38, jobsLeft: 0 },
   ])
@@ -337,7 +345,7 @@ test('a lost queue is in the history: when, how, by whom, what came back; ten mi
   expect(health.findings).toMatchObject([{ level: 'warn', code: 'queue_lost', job: null }])
   await world.over(worker.stop({ grace: 0 }))
   await world.pass(11 * minute)
-  const later = await app.health()
+  const later = await operate(app).health()
   expect(later.findings.map(({ code }) => code)).toEqual(['no_worker'])
   expect(later.heals).toHaveLength(1)
 })
@@ -377,14 +385,14 @@ test('a queue that is full leaves rows without hints, which is no reason to worr
   const { app, ear } = thingApp({ queue: world.queue({ maxHints: 10 }), run: () => new Promise(() => {}) })
   await world.work(app, { concurrency: 1 })
   await world.until(() => ear.of('sweep.passed').length >= 4)
-  const full = await app.health()
+  const full = await operate(app).health()
   expect(thing(full).drift.pendingWithoutHint.left).toBeGreaterThan(0)
   expect(thing(full).sweep).toMatchObject({ dropped: expect.any(Number), pending: { estimated: true } })
   expect(full.findings).toEqual([])
 
   await world.query(`update things set state = 'done'`)
-  await world.until(async () => thing(await app.health()).sweep.pending?.count === 0)
-  const stray = thing(await app.health())
+  await world.until(async () => thing(await operate(app).health()).sweep.pending?.count === 0)
+  const stray = thing(await operate(app).health())
   expect(stray.sweep.pending).toMatchObject({ estimated: false })
   expect(stray.drift).toMatchObject({ pendingWithoutHint: { pushed: 0, left: 0 }, hintsWithoutRow: expect.any(Number) })
   expect(stray.drift.hintsWithoutRow).toBeGreaterThan(0)
@@ -399,12 +407,12 @@ test('the doctor says the same of a query on PGlite as on a server', async () =>
   const app = regrow({ store: pglite(db) })
   app.job('order.ship', { key: 'int', pending: sql`select id from orders where state = 'new'`, run() {} })
   app.job('bad', { pending: sql`select id::text from orders`, run() {} })
-  const { findings } = await app.doctor()
+  const { findings } = await operate(app).doctor()
   expect(findings.map(({ level, code }) => `${level} ${code}`)).toEqual(['bad pending_refused', 'warn index_missing'])
   expect(findings[1]?.fix).toBe(
     `create index concurrently orders_id_where_state_new on public.orders (id) where state = 'new';`,
   )
   await db.query(`create index on orders (id) where state = 'new'`)
-  expect((await app.doctor({ jobs: ['order.ship'] })).findings).toEqual([])
+  expect((await operate(app).doctor({ jobs: ['order.ship'] })).findings).toEqual([])
   await app.close()
 })

@@ -1,4 +1,5 @@
 // The dead man's switch of a job, with a real server: it is called after each sweep that succeeded, and never in the way.
+
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -7,6 +8,7 @@ import { inspect } from 'node:util'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type App, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type Ear, openPglite, World } from './world.ts'
 
 const secret = 'k7-very-secret'
@@ -93,7 +95,7 @@ describe('the address is in no event, row or answer', () => {
       `select row_to_json(w)::text as row from regrow.workers w union all select row_to_json(s)::text from regrow.sweeps s`,
     )
     const told = ear.of('heartbeat.failed').map(({ error }) => inspect(error, { depth: 5 }))
-    expect(JSON.stringify([tables, told, await app.health()])).not.toMatch(/k7-very-secret|127\.0\.0\.1|http:/)
+    expect(JSON.stringify([tables, told, await operate(app).health()])).not.toMatch(/k7-very-secret|127\.0\.0\.1|http:/)
   }
 
   test('when the server refuses', async () => {
@@ -129,7 +131,7 @@ test('a server that never answers keeps nobody waiting, and is told after ten se
   await world.until(() => ear.of('heartbeat.failed').length >= 1, 30_000)
   expect(ear.of('heartbeat.failed')[0]?.error).toEqual(new Error('the heartbeat was not answered in time'))
   expect(ear.of('sweep.failed')).toEqual([])
-  expect(await app.health()).toMatchObject({ healthy: true, findings: [] })
+  expect(await operate(app).health()).toMatchObject({ healthy: true, findings: [] })
 })
 
 test('a worker stops while a call is under way', async () => {

@@ -1,4 +1,5 @@
 // start, stop and close in any order, any number of times: nothing crashes, everything ends, and nothing works after close.
+
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type EventMap, type LogOption, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
 import { openPglite } from './world.ts'
@@ -26,7 +28,7 @@ beforeAll(async () => {
   await client.connect()
   await client.query(table)
   const app = regrow({ store: postgres(database.url), log: false })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
 })
 beforeEach(() => {
@@ -105,21 +107,21 @@ test.each(stores)('on %s, every call after close fails at once with `closed`', a
     () => thing.enqueue('a'),
     () => thing.enqueueMany(['a']),
     () => app.transaction(async () => {}),
-    () => app.status(),
-    () => app.health(),
-    () => app.doctor(),
-    () => app.coverage(),
-    () => app.why('thing.make', 'a'),
-    () => app.queue(),
-    () => app.migrate(),
-    () => app.sweep(),
+    () => operate(app).status(),
+    () => operate(app).health(),
+    () => operate(app).doctor(),
+    () => operate(app).coverage(),
+    () => operate(app).why('thing.make', 'a'),
+    () => operate(app).queue(),
+    () => operate(app).migrate(),
+    () => operate(app).sweep(),
     () => app.pause('thing.make', { reason: 'x' }),
     () => app.resume('thing.make'),
-    () => app.pauses(),
-    () => app.quarantine.list(),
-    () => app.quarantine.release('thing.make', ['a']),
-    () => app.schedules.list(),
-    () => app.schedules.end('x'),
+    () => operate(app).pauses(),
+    () => operate(app).quarantine.list(),
+    () => operate(app).quarantine.release('thing.make', ['a']),
+    () => operate(app).schedules.list(),
+    () => operate(app).schedules.end('x'),
     () => app.work().ready,
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ name: 'RegrowError', code: 'closed' })
@@ -183,7 +185,7 @@ async function history(store: StoreDriver<never>, seed: number): Promise<void> {
     },
     () => workers[chance(workers.length)]?.stop({ grace: '100ms' }),
     () => thing.enqueue(`k${chance(3)}`),
-    () => app.status(),
+    () => operate(app).status(),
     () => app.transaction(async (tx) => tx.query('select 1')),
     ...(chance(2) === 0 ? [() => app.close()] : []),
   ]
@@ -197,7 +199,7 @@ async function history(store: StoreDriver<never>, seed: number): Promise<void> {
   await app.close()
   await Promise.all(answers)
   await Promise.all(workers.map((worker) => worker.stop()))
-  await expect(app.status()).rejects.toMatchObject({ code: 'closed' })
+  await expect(operate(app).status()).rejects.toMatchObject({ code: 'closed' })
 }
 
 test.each(stores)('on %s, random orders of start, use, stop and close all end', async (_, store) => {
@@ -233,7 +235,7 @@ test.each(stores.slice(0, 2))(
       setImmediate(end)
     }
     expect(ended).toEqual(['handler'])
-    await expect(kept.status()).rejects.toMatchObject({ code: 'closed' })
+    await expect(operate(kept).status()).rejects.toMatchObject({ code: 'closed' })
   },
 )
 

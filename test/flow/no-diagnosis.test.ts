@@ -1,9 +1,11 @@
 // A store without the optional ports for diagnosis and coverage: doctor, why, coverage and the dry run say what they cannot know,
 // and everything else works.
+
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 
 const db = new PGlite()
 const apps: App[] = []
@@ -36,9 +38,9 @@ function orders(covers = false): App {
 
 test('doctor says that server and queries were not examined, and examines the rest', async () => {
   const app = orders()
-  await app.migrate()
+  await operate(app).migrate()
   await db.query(`insert into regrow.ledger (job, key, state) values ('gone', 'k', 'quarantined')`)
-  const { findings, jobs, at } = await app.doctor()
+  const { findings, jobs, at } = await operate(app).doctor()
   const unknown = findings.filter(({ code }) => code === 'not_examined')
   expect(unknown.map(({ level, job, message }) => [level, job, message])).toEqual([
     ['note', null, 'The server and the costs of the pending queries were not examined: this store cannot'],
@@ -49,15 +51,15 @@ test('doctor says that server and queries were not examined, and examines the re
 })
 
 test('coverage is not claimed where it cannot be proven', async () => {
-  expect(await orders().coverage()).toEqual({ covered: true, columns: [], findings: [] })
-  const { covered, findings } = await orders(true).coverage()
+  expect(await operate(orders()).coverage()).toEqual({ covered: true, columns: [], findings: [] })
+  const { covered, findings } = await operate(orders(true)).coverage()
   expect(covered).toBe(false)
   expect(findings.map(({ job, code }) => [job, code])).toEqual([['order.ship', 'coverage_unknown']])
 })
 
 test('why says that the failing condition is not known', async () => {
   await db.query(`insert into orders values (1, 'shipped')`)
-  const { sentence } = await orders().why('order.ship', 1)
+  const { sentence } = await operate(orders()).why('order.ship', 1)
   expect(sentence).toContain(
     'The pending query does not return it. Which of its conditions fails is not known: this store does not say.',
   )
@@ -66,6 +68,6 @@ test('why says that the failing condition is not known', async () => {
 test('a dry run counts held rows without the reasons', async () => {
   await db.query(`insert into orders values (2, 'paid'), (3, 'paid')`)
   await db.query(`insert into regrow.ledger (job, key, state) values ('order.ship', '3', 'quarantined')`)
-  const [report] = await orders().sweep({ dryRun: true })
+  const [report] = await operate(orders()).sweep({ dryRun: true })
   expect(report).toMatchObject({ seen: 2, eligible: 1, held: 1, heldBy: null, error: null })
 })

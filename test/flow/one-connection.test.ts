@@ -1,5 +1,6 @@
 // A store with one connection: what would wait for the transaction that it is called in fails at once and says the cure,
 // and a transaction that holds the connection for too long is ended, so that its worker stays alive.
+
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -8,6 +9,7 @@ import { pledge } from '../../src/base/deferred.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Context, regrow, type StoreDriver, sql, type Transaction } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, reset } from './world.ts'
 
@@ -26,7 +28,7 @@ beforeAll(async () => {
   admin = await client()
   ends.pop()
   await admin.query(tables)
-  await regrow({ store: postgres(admin) }).migrate()
+  await operate(regrow({ store: postgres(admin) })).migrate()
 })
 beforeEach(async () => {
   await admin.query(`
@@ -135,10 +137,14 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
     expect(await query(`select id from effects union all select id::text from regrow.intents`)).toEqual([])
   })
 
-  test('a second transaction and app.status() inside ctx.tx are refused; a handler that catches that goes on', async () => {
+  test('a second transaction and status() inside ctx.tx are refused; a handler that catches that goes on', async () => {
     const refused: unknown[] = []
     const { state } = await inside(async () => {
-      const calls = [() => app.transaction(async () => {}), () => app.status(), () => app.quarantine.list()]
+      const calls = [
+        () => app.transaction(async () => {}),
+        () => operate(app).status(),
+        () => operate(app).quarantine.list(),
+      ]
       for (const call of calls) refused.push(await call().catch((error: { code: string }) => error.code))
     })
     expect(refused).toEqual(Array(3).fill('inside_tx'))
@@ -166,8 +172,8 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
 
   test('another app on the same connection is refused, too', async () => {
     const other = open(store).app
-    await expect(app.transaction(() => other.status())).rejects.toMatchObject({ code: 'inside_tx' })
-    expect((await other.status()).jobs).toEqual([])
+    await expect(app.transaction(() => operate(other).status())).rejects.toMatchObject({ code: 'inside_tx' })
+    expect((await operate(other).status()).jobs).toEqual([])
   })
 
   test('with { tx } an input and a key commit with the transaction, and their hints follow it', async () => {
@@ -207,7 +213,7 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
     await begun.promise
     let served = 0
     const count = () => served++
-    const calls = [app.status(), mails.enqueue('ada'), app.transaction((tx) => tx.query(`select 1`))]
+    const calls = [operate(app).status(), mails.enqueue('ada'), app.transaction((tx) => tx.query(`select 1`))]
     for (const call of calls) call.then(count, () => {})
     await new Promise(setImmediate)
     expect(served).toBe(0)
@@ -240,7 +246,9 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
       }),
     )
     await begun.promise
-    const status = app.pauses().then(() => order.push('status'))
+    const status = operate(app)
+      .pauses()
+      .then(() => order.push('status'))
     await new Promise(setImmediate)
     resolve()
     await Promise.all([...transactions, status])
@@ -342,7 +350,7 @@ describe.each([
     )
     expect(during).toMatch(/^\d+ms$/)
     expect(await app.transaction(async (tx) => (await tx.query(`select pg_sleep(0.2), 7 as n`)).rows[0]?.n)).toBe(7)
-    expect((await app.status()).workers).toEqual([])
+    expect((await operate(app).status()).workers).toEqual([])
   })
 })
 

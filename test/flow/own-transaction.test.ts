@@ -1,5 +1,6 @@
 // ctx.tx and app.transaction hand out the client's own transaction: a query builder or a repository works inside, its
 // statements are part of it, and nothing but its function's end can end it.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { eq } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/node-postgres'
@@ -12,6 +13,7 @@ import { z } from 'zod'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, type StoreDriver, sql, type Transaction } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, reset } from './world.ts'
 
@@ -32,7 +34,7 @@ beforeAll(async () => {
   admin = new pg.Client({ connectionString: database.url })
   await admin.connect()
   await admin.query(tables)
-  await regrow({ store: postgres(admin) }).migrate()
+  await operate(regrow({ store: postgres(admin) })).migrate()
   embedded = await openPglite(tables)
 })
 beforeEach(async () => {

@@ -1,9 +1,11 @@
 // app.pause, app.resume and app.pauses as they are called: what they answer, what they refuse, and who did it.
+
 import { hostname } from 'node:os'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -45,11 +47,11 @@ test('a pause answers as it holds; a second one replaces reason, author and end,
   const second = await app.pause('thing.make', { reason: 'still down', author: 'bob' })
   expect(second).toEqual({ ...first, reason: 'still down', author: 'bob', until: null })
   await app.pause('mail.send', { reason: 'also', author: 'ann' })
-  expect(await app.pauses()).toMatchObject([{ job: 'mail.send', reason: 'also' }, second])
-  expect((await app.status()).jobs.find(({ job }) => job === 'thing.make')?.pause).toEqual(second)
+  expect(await operate(app).pauses()).toMatchObject([{ job: 'mail.send', reason: 'also' }, second])
+  expect((await operate(app).status()).jobs.find(({ job }) => job === 'thing.make')?.pause).toEqual(second)
   expect(await app.resume('thing.make', { author: 'cem' })).toBe(true)
   expect(await app.resume('thing.make')).toBe(false)
-  expect(await app.pauses()).toMatchObject([{ job: 'mail.send' }])
+  expect(await operate(app).pauses()).toMatchObject([{ job: 'mail.send' }])
   expect(
     await world.query(`select author, action, job, detail::jsonb ->> 'reason' as reason from regrow.audit order by id`),
   ).toEqual([
@@ -99,7 +101,7 @@ test('a resume refuses what it does not know', async () => {
     message: expect.stringContaining('did you mean "author"?'),
   })
   await expect(app.resume({ name: 'thing.make' } as never)).rejects.toMatchObject({ code: 'bad_options' })
-  expect(await app.pauses()).toHaveLength(1)
+  expect(await operate(app).pauses()).toHaveLength(1)
 })
 
 test('a job that neither the app nor the tables know is refused with a guess', async () => {
@@ -137,7 +139,7 @@ test('a queue that is away keeps nobody from pausing and resuming', async () => 
   const { app } = world.app({ queue: { kind: 'queue', name: 'away', open: away } })
   app.job('thing.make', { pending: sql`select id from things`, run() {} })
   expect(await app.pause('thing.make', { reason: 'the queue is away' })).toMatchObject({ job: 'thing.make' })
-  expect(await app.pauses()).toHaveLength(1)
+  expect(await operate(app).pauses()).toHaveLength(1)
   expect(await app.resume('thing.make')).toBe(true)
 })
 
@@ -145,5 +147,5 @@ test('secrets do not reach the table, and odd characters do no harm', async () =
   const { app } = declared()
   const { reason } = await app.pause('thing.make', { reason: `it's "down"\0 \u{1F4A3}; postgres://u:hunter2@db/x` })
   expect(reason).toBe(`it's "down" \u{1F4A3}; postgres://u:[redacted]@db/x`)
-  expect(await app.pauses()).toMatchObject([{ reason }])
+  expect(await operate(app).pauses()).toMatchObject([{ reason }])
 })

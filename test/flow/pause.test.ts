@@ -1,10 +1,12 @@
 // The kill switch on PGlite in virtual time: nothing starts whose check begins after the pause committed, nothing is lost,
 // and everything comes back when it is over.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { type App, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
 import type { Source } from '../../src/store/source.ts'
 import { allowedBy } from '../../src/sweep/ramp.ts'
@@ -185,7 +187,7 @@ describe('no check that begins after the pause committed starts a key (S8):', ()
     await job.enqueue('k0000001')
     await world.until(() => ear.of('job.settled').length === 1)
     expect(ear.of('job.settled')).toMatchObject([{ state: 'done' }])
-    expect(await app.pauses()).toMatchObject([{ job: 'thing.make', reason: 'not now' }])
+    expect(await operate(app).pauses()).toMatchObject([{ job: 'thing.make', reason: 'not now' }])
     expect(await left()).toBe(0)
   })
 
@@ -264,16 +266,18 @@ describe('while a job is paused', () => {
     const pushes = pushesOf(queue)
     await world.work(app, { handlers: [handler] })
     expect(ear.of('sweep.passed')).toMatchObject([{ seen: 30, pushed: 0, held: 30, finished: true }])
-    expect(await app.pauses()).toMatchObject([{ job: 'thing.make', backlog: 30 }])
+    expect(await operate(app).pauses()).toMatchObject([{ job: 'thing.make', backlog: 30 }])
     await fill(45)
     await world.until(() => ear.of('sweep.passed').length === 3)
     expect(ear.of('sweep.passed').slice(1)).toMatchObject([
       { seen: 45, pushed: 0, held: 45 },
       { seen: 45, pushed: 0, held: 45 },
     ])
-    expect(await app.sweep()).toMatchObject([{ job: 'thing.make', paused: true, seen: 45, pushed: 0, held: 45 }])
+    expect(await operate(app).sweep()).toMatchObject([
+      { job: 'thing.make', paused: true, seen: 45, pushed: 0, held: 45 },
+    ])
     expect(pushes).toEqual([])
-    expect(await app.pauses()).toMatchObject([{ backlog: 30 }])
+    expect(await operate(app).pauses()).toMatchObject([{ backlog: 30 }])
     await app.resume('thing.make')
     await world.until(async () => (await left()) === 1, 5_000)
   })
@@ -398,7 +402,7 @@ describe('everything comes back', () => {
     expect([...over(one.ear), ...over(two.ear), ...pushes]).toEqual([])
     await world.until(() => over(one.ear).length + over(two.ear).length > 0, 1_500)
     const overAt = world.clock.now()
-    expect(await two.app.pauses()).toEqual([])
+    expect(await operate(two.app).pauses()).toEqual([])
     await world.until(async () => (await left()) === 0, 60_000)
     expectRamp(pushes, overAt, 5_000)
     expect([...over(one.ear), ...over(two.ear)]).toEqual([{ job: 'thing.make' }])

@@ -1,9 +1,11 @@
 // The address of Postgres as a function: it is asked for every new connection, and what it throws is an error with a cure.
+
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { RegrowError, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'
 
@@ -101,7 +103,9 @@ test('what the function throws reaches the call that needed the connection, with
   })
   const ear = new Ear(app)
   app.job('thing.make', { key: 'int', pending: sql`select id from things`, run() {} })
-  const error = await app.status().catch((thrown: unknown) => thrown)
+  const error = await operate(app)
+    .status()
+    .catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(RegrowError)
   expect(error).toMatchObject({
     code: 'url_failed',

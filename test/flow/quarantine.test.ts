@@ -9,6 +9,7 @@ import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { executorOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { type App, type EventMap, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -110,12 +111,12 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     const { intent } = await twoQuarantined()
     failing = false
     const over = settled(2)
-    expect(await app.quarantine.release('thing.make', 'a', { author: 'ann' })).toEqual({
+    expect(await operate(app).quarantine.release('thing.make', 'a', { author: 'ann' })).toEqual({
       count: 1,
       released: ['a'],
       missing: [],
     })
-    expect(await app.quarantine.release('mail.send', [intent, 'not-there'], { author: 'bob' })).toEqual({
+    expect(await operate(app).quarantine.release('mail.send', [intent, 'not-there'], { author: 'bob' })).toEqual({
       count: 1,
       released: [intent],
       missing: ['not-there'],
@@ -123,7 +124,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     expect((await over).map(({ state }) => state)).toEqual(['done', 'done'])
     expect(ran).toEqual(expect.arrayContaining(['a', 'x@example.org']))
     expect(ran).toHaveLength(4)
-    expect(await app.quarantine.list()).toEqual({ keys: [], next: null })
+    expect(await operate(app).quarantine.list()).toEqual({ keys: [], next: null })
     const audit = await query('select author, action, job, detail from regrow.audit order by id')
     expect(audit).toMatchObject([
       { author: 'ann', action: 'quarantine.release', job: 'thing.make' },
@@ -152,17 +153,19 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     worker = app.work()
     for (const to of Object.keys(errors)) await calls.enqueue({ to })
     await over
-    const found = await app.quarantine.list({ job: 'call.make', error: 'ECONNREFUSED' })
+    const found = await operate(app).quarantine.list({ job: 'call.make', error: 'ECONNREFUSED' })
     expect(found.keys.map(({ error }) => error?.split('\n')[0]).sort()).toEqual([
       'AggregateError: connect failed ::1; connect failed 127.0.0.1',
       'TypeError: fetch failed',
     ])
-    expect(await app.quarantine.release('call.make', { where: { error: 'econnrefused' } })).toMatchObject({ count: 2 })
+    expect(await operate(app).quarantine.release('call.make', { where: { error: 'econnrefused' } })).toMatchObject({
+      count: 2,
+    })
   })
 
   test('a dropped intent is gone, and never runs again', async () => {
     const { intent } = await twoQuarantined()
-    expect(await app.quarantine.drop('mail.send', intent, { author: 'ann' })).toEqual({
+    expect(await operate(app).quarantine.drop('mail.send', intent, { author: 'ann' })).toEqual({
       count: 1,
       dropped: [intent],
       missing: [],
@@ -170,7 +173,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     expect(await query('select id from regrow.intents')).toEqual([])
     expect(await query(`select key from regrow.ledger where job = 'mail.send'`)).toEqual([])
     failing = false
-    expect(await app.sweep({ jobs: ['mail.send'] })).toMatchObject([{ seen: 0, pushed: 0 }])
+    expect(await operate(app).sweep({ jobs: ['mail.send'] })).toMatchObject([{ seen: 0, pushed: 0 }])
     expect(await query('select author, action from regrow.audit')).toEqual([
       { author: 'ann', action: 'quarantine.drop' },
     ])
@@ -178,35 +181,37 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
 
   test('a key whose work is a row of the user cannot be dropped, and nothing else is dropped with it', async () => {
     const { intent } = await twoQuarantined()
-    await expect(app.quarantine.drop('thing.make', 'a')).rejects.toMatchObject({
+    await expect(operate(app).quarantine.drop('thing.make', 'a')).rejects.toMatchObject({
       code: 'row_of_yours',
       hint: expect.stringContaining('Change the row so that the pending query no longer returns it'),
     })
     // A key of that job without an intent beside one that has one: all or nothing.
     await query(`insert into regrow.ledger (job, key, state) values ('mail.send', 'stray', 'quarantined')`)
-    await expect(app.quarantine.drop('mail.send', { all: true })).rejects.toMatchObject({ code: 'row_of_yours' })
+    await expect(operate(app).quarantine.drop('mail.send', { all: true })).rejects.toMatchObject({
+      code: 'row_of_yours',
+    })
     expect(await query('select id::text as id from regrow.intents')).toEqual([{ id: intent }])
     expect(await query('select 1 as one from regrow.audit')).toEqual([])
   })
 
   test('show tells the whole error without secrets, and the intent', async () => {
     const { intent } = await twoQuarantined()
-    const found = await app.quarantine.show('mail.send', intent)
+    const found = await operate(app).quarantine.show('mail.send', intent)
     expect(found).toMatchObject({ job: 'mail.send', key: intent, failures: 1, crashes: 0 })
     expect(found?.error).toContain('refused: password=[redacted]')
     expect(JSON.parse(found?.intent?.input as string)).toEqual({ to: 'x@example.org' })
-    expect((await app.quarantine.show('thing.make', 'a'))?.intent).toBeNull()
-    expect(await app.quarantine.show('thing.make', 'b')).toBeNull()
+    expect((await operate(app).quarantine.show('thing.make', 'a'))?.intent).toBeNull()
+    expect(await operate(app).quarantine.show('thing.make', 'b')).toBeNull()
   })
 
   test('only quarantined keys are released: not one that runs, and not one in back-off', async () => {
     declare()
-    await app.status()
+    await operate(app).status()
     await query(
       `insert into regrow.ledger (job, key, state, holder, take) values ('thing.make', 'runs', 'running', 'h', 1)`,
     )
     await query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'waits', 'retrying')`)
-    expect(await app.quarantine.release('thing.make', ['runs', 'waits'])).toEqual({
+    expect(await operate(app).quarantine.release('thing.make', ['runs', 'waits'])).toEqual({
       count: 0,
       released: [],
       missing: ['runs', 'waits'],
@@ -216,7 +221,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
 
   test('the list is read in pages by job and key, and release of all meets each key once', async () => {
     const { thing } = declare()
-    await app.status()
+    await operate(app).status()
     const odd = [
       '',
       'a',
@@ -238,26 +243,26 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     const keys: string[] = []
     let after: string | undefined
     do {
-      const page = await app.quarantine.list({ job: 'thing.make', limit: 400, ...(after ? { after } : {}) })
+      const page = await operate(app).quarantine.list({ job: 'thing.make', limit: 400, ...(after ? { after } : {}) })
       keys.push(...page.keys.map(({ key }) => key))
       after = page.next ?? undefined
     } while (after)
     const bytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
     expect(keys).toEqual([...odd].sort(bytes))
-    expect((await app.quarantine.list({ limit: 1 })).keys).toMatchObject([{ job: 'other', key: 'a' }])
-    expect((await app.quarantine.release(thing.name, { all: true })).released).toHaveLength(odd.length)
-    expect((await app.quarantine.list()).keys).toMatchObject([{ job: 'other', key: 'a' }])
+    expect((await operate(app).quarantine.list({ limit: 1 })).keys).toMatchObject([{ job: 'other', key: 'a' }])
+    expect((await operate(app).quarantine.release(thing.name, { all: true })).released).toHaveLength(odd.length)
+    expect((await operate(app).quarantine.list()).keys).toMatchObject([{ job: 'other', key: 'a' }])
   })
 
   test('a misspelt job gets a guess, and a foreign cursor is refused', async () => {
     await twoQuarantined()
     const wrong = { code: 'unknown_job', hint: 'Did you mean "thing.make"?' }
-    await expect(app.quarantine.list({ job: 'thing.mkae' })).rejects.toMatchObject(wrong)
-    await expect(app.quarantine.show('thing.mkae', 'a')).rejects.toMatchObject(wrong)
-    await expect(app.quarantine.release('thing.mkae', 'a')).rejects.toMatchObject(wrong)
-    await expect(app.quarantine.drop('thing.mkae', 'a')).rejects.toMatchObject(wrong)
-    await expect(app.sweep({ jobs: ['thing.mkae'] })).rejects.toMatchObject(wrong)
-    await expect(app.quarantine.list({ after: 'nonsense' })).rejects.toMatchObject({ code: 'bad_options' })
+    await expect(operate(app).quarantine.list({ job: 'thing.mkae' })).rejects.toMatchObject(wrong)
+    await expect(operate(app).quarantine.show('thing.mkae', 'a')).rejects.toMatchObject(wrong)
+    await expect(operate(app).quarantine.release('thing.mkae', 'a')).rejects.toMatchObject(wrong)
+    await expect(operate(app).quarantine.drop('thing.mkae', 'a')).rejects.toMatchObject(wrong)
+    await expect(operate(app).sweep({ jobs: ['thing.mkae'] })).rejects.toMatchObject(wrong)
+    await expect(operate(app).quarantine.list({ after: 'nonsense' })).rejects.toMatchObject({ code: 'bad_options' })
   })
 
   test('status tells of each job what the tables say, and which live workers have its handler', async () => {
@@ -271,7 +276,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     )
     await query(`insert into regrow.ledger (job, key, state, retry_at) values ('old.job', 'a', 'retrying', now())`)
     await query(`insert into regrow.workers values ('dead', 'h', 1, '{"thing.make":"x"}', '2020-01-01', '2020-01-01')`)
-    const { jobs, workers, queue, at } = await app.status()
+    const { jobs, workers, queue, at } = await operate(app).status()
     expect(Math.abs(at.getTime() - Date.now())).toBeLessThan(60_000)
     expect(queue.shared).toBe(name === 'Postgres')
     expect(jobs.map(({ job }) => job)).toEqual(['mail.send', 'old.job', 'thing.make'])
@@ -295,23 +300,25 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
 
   test('a dry run pushes nothing and clears nothing; a sweep pushes what is missing', async () => {
     declare()
-    await app.status()
+    await operate(app).status()
     await query(`insert into things select 'k' || n, 'pending' from generate_series(1, 9) n`)
     await query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'k1', 'quarantined')`)
-    const [dry] = await app.sweep({ jobs: ['thing.make'], dryRun: true })
+    const [dry] = await operate(app).sweep({ jobs: ['thing.make'], dryRun: true })
     expect(dry).toMatchObject({ dryRun: true, seen: 9, eligible: 8, held: 1, pushed: 8, finished: true, error: null })
     expect(dry?.keys).toEqual(['k2', 'k3', 'k4', 'k5', 'k6'])
-    expect((await app.status()).jobs.find(({ job }) => job === 'thing.make')).toMatchObject({
+    expect((await operate(app).status()).jobs.find(({ job }) => job === 'thing.make')).toMatchObject({
       sweep: null,
       hints: { due: 0, delayed: 0 },
     })
-    expect(await app.sweep({ jobs: ['thing.make'] })).toMatchObject([{ seen: 9, eligible: 8, held: 1, pushed: 8 }])
-    const swept = (await app.status()).jobs.find(({ job }) => job === 'thing.make')
+    expect(await operate(app).sweep({ jobs: ['thing.make'] })).toMatchObject([
+      { seen: 9, eligible: 8, held: 1, pushed: 8 },
+    ])
+    const swept = (await operate(app).status()).jobs.find(({ job }) => job === 'thing.make')
     expect(swept).toMatchObject({
       hints: { due: 8, delayed: 0 },
       sweep: { seen: 9, pushed: 8, held: 1, sweeping: false },
     })
-    expect(await app.sweep({ jobs: ['thing.make'], dryRun: true })).toMatchObject([{ eligible: 8, pushed: 0 }])
+    expect(await operate(app).sweep({ jobs: ['thing.make'], dryRun: true })).toMatchObject([{ eligible: 8, pushed: 0 }])
     await app.close()
   })
 
@@ -319,24 +326,26 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     declare()
     app.job('broken', { pending: sql`select id from nowhere` })
     await query(`insert into things values ('a', 'pending')`)
-    const reports = await app.sweep()
+    const reports = await operate(app).sweep()
     expect(reports.map(({ job, error }) => [job, error === null])).toEqual([
       ['mail.send', true],
       ['thing.make', true],
       ['broken', false],
     ])
     expect(reports[2]?.error).toContain('nowhere')
-    expect((await app.status()).jobs.find(({ job }) => job === 'broken')?.sweep?.lastError).toContain('nowhere')
+    expect((await operate(app).status()).jobs.find(({ job }) => job === 'broken')?.sweep?.lastError).toContain(
+      'nowhere',
+    )
   })
 
   test('a sweep that somebody else is making is made beside it, and leaves its turn alone', async () => {
     declare()
-    await app.status()
+    await operate(app).status()
     await query(`insert into things values ('a', 'pending')`)
     await query(`insert into regrow.workers values ('other', 'h', 1, '{}', now(), now())`)
     await store.sweeps.declare([{ job: 'thing.make', everyMs: 60_000 }])
     const { turns } = await store.sweeps.turn('other', ['thing.make'], 1)
-    expect(await app.sweep({ jobs: ['thing.make'] })).toMatchObject([{ seen: 1, pushed: 1, finished: true }])
+    expect(await operate(app).sweep({ jobs: ['thing.make'] })).toMatchObject([{ seen: 1, pushed: 1, finished: true }])
     expect(await store.sweeps.advance('other', turns[0] as never, 'a')).toBe(true)
     await app.close()
   })
@@ -344,7 +353,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
   test('a pause stops starts until it is resumed, which makes the sweep due; both are in the audit', async () => {
     const { thing } = declare()
     failing = false
-    await app.status()
+    await operate(app).status()
     await store.pauses.pause('thing.make', 'provider is down', 'ann', null)
     worker = app.work()
     await worker.ready
@@ -352,12 +361,12 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     const refused = new Promise((resolve) => app.on('hint.refused', ({ why }) => resolve(why)))
     await thing.enqueue('a')
     expect(await refused).toBe('paused')
-    expect((await app.status()).jobs.find(({ job }) => job === 'thing.make')?.pause).toMatchObject({
+    expect((await operate(app).status()).jobs.find(({ job }) => job === 'thing.make')?.pause).toMatchObject({
       reason: 'provider is down',
       author: 'ann',
       until: null,
     })
-    expect(await app.sweep({ jobs: ['thing.make'], dryRun: true })).toMatchObject([{ paused: true }])
+    expect(await operate(app).sweep({ jobs: ['thing.make'], dryRun: true })).toMatchObject([{ paused: true }])
     const over = settled(1)
     expect(await store.pauses.resume('thing.make', 'bob')).toBe(true)
     expect(await over).toMatchObject([{ key: 'a', state: 'done' }])
@@ -369,7 +378,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
   })
 
   test('a pause for a time is over by itself; pausing again keeps its beginning while it holds', async () => {
-    await app.status()
+    await operate(app).status()
     await store.pauses.pause('a', 'one', 'ann', 3_600_000)
     const [first] = await store.pauses.list()
     const since = first?.since ?? new Date(0)
@@ -397,9 +406,9 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
       },
     }
     const other = regrow({ store: counting })
-    await other.migrate()
-    await expect(other.status()).rejects.toThrow('not now')
-    await expect(other.status()).rejects.toThrow('not now')
+    await operate(other).migrate()
+    await expect(operate(other).status()).rejects.toThrow('not now')
+    await expect(operate(other).status()).rejects.toThrow('not now')
     await other.close()
     expect({ opened, closed }).toEqual({ opened: 1, closed: 1 })
   })
@@ -408,7 +417,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
 test('a page of the list reads the index of quarantined keys, however many others there are', async () => {
   const fresh = await freshDatabase('quarantine_plan')
   const app = regrow({ store: postgres(fresh.url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   const client = new pg.Client({ connectionString: fresh.url })
   await client.connect()

@@ -1,9 +1,11 @@
 // The truth is the primary: a standby is refused at the start, and taken when it has been promoted.
+
 import { statSync } from 'node:fs'
 import { chown, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { regrow } from 'regrow'
+import { operate } from 'regrow/operate'
 import { postgres } from 'regrow/postgres'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -24,7 +26,7 @@ test('a standby is refused with the cure, and accepted after its promotion', asy
       code: 'read_only',
       message: expect.stringContaining('The store is a replica'),
     })
-    const { healthy, findings } = await app.doctor()
+    const { healthy, findings } = await operate(app).doctor()
     expect(healthy).toBe(false)
     expect(findings.map(({ code }) => code)).toEqual(['read_only', 'schema_old'])
     expect(findings[0]?.message).toBe('The store is a replica')

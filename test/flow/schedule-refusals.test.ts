@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type App, type NewSchedule, regrow, sql } from '../../src/index.ts'
+import { type App, regrow, sql } from '../../src/index.ts'
+import { type NewSchedule, operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase
@@ -14,7 +15,7 @@ beforeAll(async () => {
   app.job('mail.send', { input: z.object({ to: z.string() }), run() {} })
   app.job('row.make', { key: 'int', pending: sql`select 1 as id where false`, run() {} })
   app.job('tick', { schedule: { every: '1h' }, run() {} })
-  await app.migrate()
+  await operate(app).migrate()
 })
 afterAll(async () => {
   await app.close()
@@ -22,7 +23,7 @@ afterAll(async () => {
 })
 
 const stored = async () =>
-  (await app.schedules.list()).schedules.map(({ name, cron, version }) => ({ name, cron, version }))
+  (await operate(app).schedules.list()).schedules.map(({ name, cron, version }) => ({ name, cron, version }))
 const mail = { job: 'mail.send', input: { to: 'ada' } }
 
 describe('a schedule that is refused', () => {
@@ -71,10 +72,12 @@ describe('a schedule that is refused', () => {
     ],
   ])('for %s says so within a second, and nothing is stored', async (_, options, code, said) => {
     const started = performance.now()
-    const error = await app.schedules.add('s', options as NewSchedule).then(
-      () => undefined,
-      (thrown: Error) => thrown,
-    )
+    const error = await operate(app)
+      .schedules.add('s', options as NewSchedule)
+      .then(
+        () => undefined,
+        (thrown: Error) => thrown,
+      )
     expect(error).toMatchObject({ name: 'RegrowError', code })
     expect(error?.message).toMatch(said)
     expect(performance.now() - started).toBeLessThan(1_000)
@@ -82,44 +85,52 @@ describe('a schedule that is refused', () => {
   })
 
   test.each(['', '1st', 'a b', 'a@b', 'x'.repeat(129)])('for its name %j', async (name) => {
-    await expect(app.schedules.add(name, { ...mail, every: '1h' })).rejects.toMatchObject({ code: 'bad_schedule' })
+    await expect(operate(app).schedules.add(name, { ...mail, every: '1h' })).rejects.toMatchObject({
+      code: 'bad_schedule',
+    })
     expect(await stored()).toEqual([])
   })
 })
 
 describe('one that is there', () => {
   beforeEach(async () => {
-    await app.schedules.add('digest.ada', { ...mail, cron: '0 8 * * *' })
+    await operate(app).schedules.add('digest.ada', { ...mail, cron: '0 8 * * *' })
   })
 
   test('stays as it is when an edit is refused', async () => {
     const before = await stored()
-    await expect(app.schedules.add('digest.ada', { ...mail, cron: '0 25 * * *' })).rejects.toMatchObject({
+    await expect(operate(app).schedules.add('digest.ada', { ...mail, cron: '0 25 * * *' })).rejects.toMatchObject({
       code: 'bad_schedule',
     })
     expect(await stored()).toEqual(before)
   })
 
   test('is not paused without a reason, and keeps one whatever is in it', async () => {
-    await expect(app.schedules.pause('digest.ada', { reason: ' ' })).rejects.toMatchObject({ code: 'bad_options' })
-    await app.schedules.pause('digest.ada', { reason: 'a\u0000b \ud800', author: 'ann\u0000' })
-    const { paused } = (await app.schedules.show('digest.ada')) ?? {}
+    await expect(operate(app).schedules.pause('digest.ada', { reason: ' ' })).rejects.toMatchObject({
+      code: 'bad_options',
+    })
+    await operate(app).schedules.pause('digest.ada', { reason: 'a\u0000b \ud800', author: 'ann\u0000' })
+    const { paused } = (await operate(app).schedules.show('digest.ada')) ?? {}
     expect(paused?.reason).toMatch(/^a.?b/)
-    await app.schedules.resume('digest.ada', { author: 'a\u0000' })
+    await operate(app).schedules.resume('digest.ada', { author: 'a\u0000' })
   })
 
   test.each<[string, () => Promise<unknown>, RegExp]>([
-    ['a pause without options', () => app.schedules.pause('digest.ada', undefined as never), /needs a reason/],
+    ['a pause without options', () => operate(app).schedules.pause('digest.ada', undefined as never), /needs a reason/],
     [
       'a pause by a number',
-      () => app.schedules.pause('digest.ada', { reason: 'r', author: 5 as never }),
+      () => operate(app).schedules.pause('digest.ada', { reason: 'r', author: 5 as never }),
       /`author` is 5/,
     ],
-    ['a page after a number', () => app.schedules.list({ after: 5 as never }), /`after` is 5/],
-    ['a page of a job that is none', () => app.schedules.list({ job: {} as never }), /`job` is \{\}/],
-    ['a page of no size', () => app.schedules.list({ limit: 'x' as never }), /`limit` is "x"/],
-    ['a name that is none', () => app.schedules.show(undefined as never), /`name` is undefined/],
-    ['a schedule without options', () => app.schedules.add('s', undefined as never), /its options are undefined/],
+    ['a page after a number', () => operate(app).schedules.list({ after: 5 as never }), /`after` is 5/],
+    ['a page of a job that is none', () => operate(app).schedules.list({ job: {} as never }), /`job` is \{\}/],
+    ['a page of no size', () => operate(app).schedules.list({ limit: 'x' as never }), /`limit` is "x"/],
+    ['a name that is none', () => operate(app).schedules.show(undefined as never), /`name` is undefined/],
+    [
+      'a schedule without options',
+      () => operate(app).schedules.add('s', undefined as never),
+      /its options are undefined/,
+    ],
   ])('%s is refused in words', async (_, act, said) => {
     const error = await act().catch((thrown: Error) => thrown)
     expect(error).toMatchObject({ name: 'RegrowError', message: expect.stringMatching(said) })
@@ -127,17 +138,17 @@ describe('one that is there', () => {
 
   test('has instants for a count from 1 to 1,000', async () => {
     for (const count of [0, -1, 1.5, 1_001, Number.NaN])
-      await expect(app.schedules.next('digest.ada', count)).rejects.toMatchObject({ code: 'bad_options' })
-    expect(await app.schedules.next('digest.ada', 1_000)).toHaveLength(1_000)
+      await expect(operate(app).schedules.next('digest.ada', count)).rejects.toMatchObject({ code: 'bad_options' })
+    expect(await operate(app).schedules.next('digest.ada', 1_000)).toHaveLength(1_000)
   })
 
   test('is found by its name alone', async () => {
     for (const act of ['resume', 'end', 'run', 'next'] as const)
-      await expect(app.schedules[act]('digest.adda')).rejects.toMatchObject({
+      await expect(operate(app).schedules[act]('digest.adda')).rejects.toMatchObject({
         code: 'unknown_schedule',
         message: expect.stringContaining('did you mean "digest.ada"?'),
       })
-    expect(await app.schedules.show('digest.adda')).toBeNull()
-    expect(await app.schedules.show('a\u0000')).toBeNull()
+    expect(await operate(app).schedules.show('digest.adda')).toBeNull()
+    expect(await operate(app).schedules.show('a\u0000')).toBeNull()
   })
 })

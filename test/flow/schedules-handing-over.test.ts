@@ -1,10 +1,12 @@
 // Schedules that are made at run time, on a real store in virtual time: what becomes of their slots when the job's work fails,
 // takes long, or is paused.
+
 import { createHash } from 'node:crypto'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ScheduleOptions } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -40,12 +42,12 @@ test('a run that failed for good stays in quarantine, and the schedule goes on',
     },
   })
   await world.work(app)
-  await world.over(app.schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
+  await world.over(operate(app).schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
   await world.until(() => runs === 7)
   await world.pass(100)
   expect((await history('mail.often')).slice(0, 7).map((line) => line.slice(9))).toEqual(Array(7).fill('ran'))
   expect(ear.of('job.settled', { job: 'mail', state: 'quarantined' })).toHaveLength(2)
-  const { keys } = await world.over(app.quarantine.list({ job: 'mail' }))
+  const { keys } = await world.over(operate(app).quarantine.list({ job: 'mail' }))
   expect(keys).toHaveLength(2)
   expect(await world.query(`select id from regrow.intents`)).toHaveLength(2)
 })
@@ -56,7 +58,7 @@ test('a schedule that this code cannot read is told, and those due at the same i
   const mail = app.job('mail', { input: z.object({ to: z.string() }), run: ({ to }) => void sent.push(to) })
   await world.work(app)
   for (const to of ['a', 'b', 'c'])
-    await world.over(app.schedules.add(`mail.${to}`, { job: mail, input: { to }, cron: '*/5 * * * * *' }))
+    await world.over(operate(app).schedules.add(`mail.${to}`, { job: mail, input: { to }, cron: '*/5 * * * * *' }))
   await world.query(`update regrow.schedules set cron = '* * * * * * future' where name = 'mail.b'`)
   await world.pass(12_000)
   expect(sent.sort()).toEqual(['a', 'a', 'c', 'c'])
@@ -72,10 +74,12 @@ test('a name that code has is refused; a job whose name was given away is told',
   const { app } = world.app({}, queue)
   const mail = app.job('mail', { input: z.object({}), run() {} })
   app.job('tick', { schedule: { every: '10s' }, run() {} })
-  await expect(world.over(app.schedules.add('tick', { job: mail, input: {}, every: '1m' }))).rejects.toMatchObject({
+  await expect(
+    world.over(operate(app).schedules.add('tick', { job: mail, input: {}, every: '1m' })),
+  ).rejects.toMatchObject({
     code: 'schedule_taken',
   })
-  await world.over(app.schedules.add('clash', { job: mail, input: {}, every: '1m' }))
+  await world.over(operate(app).schedules.add('clash', { job: mail, input: {}, every: '1m' }))
   const other = world.app({}, queue)
   other.app.job('clash', { schedule: { every: '10s' }, run() {} })
   await world.work(other.app)
@@ -87,11 +91,11 @@ test('a hand-over that is tried again is no finding while a worker lives', async
   const { app } = world.app()
   const mail = app.job('mail', { input: z.object({}), run() {} })
   const worker = await world.work(app)
-  await world.over(app.schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
+  await world.over(operate(app).schedules.add('mail.often', { job: mail, input: {}, every: '10s' }))
   await world.pass(12_000)
   await world.query(`insert into regrow.ledger (job, key, state, version, failures, crashes, retry_at, updated_at)
     values ('regrow.slots', 'mail.often@1@2026-01-01T00:00:20.000Z', 'retrying', null, 1, 0, regrow.clock() + interval '1 hour', regrow.clock())`)
-  const codes = async () => (await world.over(app.health())).findings.map(({ code, job }) => `${code} ${job}`)
+  const codes = async () => (await world.over(operate(app).health())).findings.map(({ code, job }) => `${code} ${job}`)
   expect(await codes()).toEqual([])
   await world.over(worker.stop({ grace: 0 }))
   expect(await codes()).toContain('no_worker null')
@@ -114,7 +118,7 @@ describe('while the input of an earlier slot is not done', () => {
       },
     })
     await world.work(app)
-    await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, ...options }))
+    await world.over(operate(app).schedules.add('mail.often', { job: 'mail', input: {}, ...options }))
     return { app, ear, starts, most }
   }
 
@@ -156,11 +160,11 @@ test('a slot that waits for a long run of what an earlier one handed over is not
     timeout: '10m',
   })
   await world.work(app)
-  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s', overlap: 'queue' }))
+  await world.over(operate(app).schedules.add('mail.often', { job: 'mail', input: {}, every: '10s', overlap: 'queue' }))
   await world.until(() => runs === 1)
   await world.pass(180_000)
   expect((await history('mail.often')).at(-1)).toMatch(/waiting$/)
-  expect((await world.over(app.health())).findings).toEqual([])
+  expect((await world.over(operate(app).health())).findings).toEqual([])
 })
 
 test('what a schedule has missed is handed over one after the other', async () => {
@@ -182,7 +186,7 @@ test('what a schedule has missed is handed over one after the other', async () =
   const first = made()
   const worker = await world.work(first)
   const all = { job: 'mail', input: {}, every: '1m', missed: { all: 3 } } as const
-  await world.over(first.schedules.add('mail.often', all))
+  await world.over(operate(first).schedules.add('mail.often', all))
   await world.over(worker.stop({ grace: 0 }))
   await world.pass(5 * 60_000 + 5_000)
   await world.work(made())
@@ -197,13 +201,13 @@ test('while the job is paused slots wait, and after the resume `missed` says whi
   let sent = 0
   app.job('mail', { input: z.object({}), run: () => void sent++ })
   await world.work(app)
-  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
+  await world.over(operate(app).schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
   await world.until(() => sent === 1)
   await world.over(app.pause('mail', { reason: 'not now' }))
   await world.pass(45_000)
   expect(await history('mail.often')).toEqual(['00:00:10 ran', '00:00:20 waiting'])
   expect(await world.query(`select id from regrow.intents`)).toEqual([])
-  expect((await world.over(app.health())).healthy).toBe(true)
+  expect((await world.over(operate(app).health())).healthy).toBe(true)
   await world.over(app.resume('mail'))
   await world.until(() => sent === 2, 15_000)
   expect(ear.of('slot.skipped', { reason: 'missed' })).toHaveLength(1)
@@ -213,8 +217,8 @@ test('a slot that the end of its schedule skips is told', async () => {
   const { app, ear } = world.app()
   app.job('mail', { input: z.object({}), run() {} })
   await world.work(app)
-  await world.over(app.schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
-  await world.over(app.schedules.end('mail.often'))
+  await world.over(operate(app).schedules.add('mail.often', { job: 'mail', input: {}, every: '10s' }))
+  await world.over(operate(app).schedules.end('mail.often'))
   expect(ear.of('slot.skipped')).toEqual([
     { schedule: 'mail.often', at: '2026-01-01T00:00:10.000Z', reason: 'ended', through: null, count: null },
   ])
@@ -228,7 +232,7 @@ describe('texts of users and names of regrow never meet', () => {
     const mail = app.job('mail', { input: z.object({ to: z.string() }), run: ({ to }) => void sent.push(to) })
     await world.work(app)
     await world.over(mail.enqueue({ to: 'ada' }, { in: '1h', ...options }))
-    await world.over(app.schedules.add('nightly', { job: mail, input: { to: 'all' }, every: '10s' }))
+    await world.over(operate(app).schedules.add('nightly', { job: mail, input: { to: 'all' }, every: '10s' }))
     await world.pass(25_000)
     return { app, ear, mail, sent }
   }
@@ -244,7 +248,7 @@ describe('texts of users and names of regrow never meet', () => {
       expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique: `\\${unique}` }))).toMatchObject({
         added: 1,
       })
-      expect((await world.over(app.health())).findings).toEqual([])
+      expect((await world.over(operate(app).health())).findings).toEqual([])
     },
   )
 
@@ -266,7 +270,7 @@ describe('texts of users and names of regrow never meet', () => {
     const unique = 'schedule nightly'
     const { keys } = await world.over(mail.enqueue({}, { unique }))
     await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
-    const found = await world.over(app.quarantine.show('mail', keys[0] as string))
+    const found = await world.over(operate(app).quarantine.show('mail', keys[0] as string))
     expect(found?.intent?.uniqueKey).toBe(unique)
   })
 })

@@ -1,8 +1,10 @@
 // Schedules on a real store, in virtual time: every instant ran, or was skipped with a reason.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type ScheduleOptions, type Slot, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -270,11 +272,14 @@ describe('a schedule that is paused', () => {
     const { app, ran, ear } = ticking({ every: '10s' })
     await world.work(app)
     await world.until(() => ran.length === 1)
-    await world.over(app.schedules.pause('tick', { reason: 'too loud', author: 'ops' }))
+    await world.over(operate(app).schedules.pause('tick', { reason: 'too loud', author: 'ops' }))
     await world.pass(seconds(25))
     expect(ran).toHaveLength(1)
-    expect((await world.over(app.schedules.show('tick')))?.paused).toMatchObject({ reason: 'too loud', author: 'ops' })
-    await world.over(app.schedules.resume('tick'))
+    expect((await world.over(operate(app).schedules.show('tick')))?.paused).toMatchObject({
+      reason: 'too loud',
+      author: 'ops',
+    })
+    await world.over(operate(app).schedules.resume('tick'))
     await world.until(() => ran.length === 2)
     await world.pass(100)
     expect(await history()).toEqual([
@@ -291,7 +296,7 @@ describe('a schedule that is paused', () => {
     await world.work(app)
     await world.pass(seconds(2))
     expect(await history()).toEqual(['01-01 00:00:01 waiting'])
-    await world.over(app.schedules.resume('tick'))
+    await world.over(operate(app).schedules.resume('tick'))
     expect(await history()).toEqual(['01-01 00:00:01 waiting'])
     await world.until(() => ran.length === 1)
     expect(ran).toEqual(['01-01 00:00:01'])
@@ -315,15 +320,15 @@ describe('a schedule that ended', () => {
     const queue = world.queue()
     const first = ticking({ every: '10s' }, undefined, queue)
     const worker = await world.work(first.app)
-    await world.over(first.app.schedules.end('tick'))
+    await world.over(operate(first.app).schedules.end('tick'))
     await stop(worker)
     const second = ticking({ every: '10s' }, undefined, queue)
     await world.work(second.app)
     await world.pass(seconds(30))
     expect(second.ran).toEqual([])
     expect(await history()).toEqual(['01-01 00:00:10 skipped ended'])
-    expect((await world.over(second.app.schedules.show('tick')))?.ended).toMatchObject({ why: 'person' })
-    await world.over(second.app.schedules.resume('tick'))
+    expect((await world.over(operate(second.app).schedules.show('tick')))?.ended).toMatchObject({ why: 'person' })
+    await world.over(operate(second.app).schedules.resume('tick'))
     await world.until(() => second.ran.length === 1)
     expect(second.ran[0]).toBe('01-01 00:00:40')
   })
@@ -336,19 +341,19 @@ describe('a schedule that ended', () => {
     other.job('other', { pending: sql`select id from things where state = 'pending'`, run() {} })
     const worker = await world.work(other)
     // Absence ends nothing by itself: it makes no new slots.
-    expect((await world.over(other.schedules.show('tick')))?.live).toBe(false)
+    expect((await world.over(operate(other).schedules.show('tick')))?.live).toBe(false)
     await world.query(`update regrow.schedules set seen_at = seen_at - interval '7 days'`)
     await world.pass(60_000)
     // Who works since a moment ago does not know who else is starting.
     expect(ear.of('schedule.ended')).toEqual([])
     await world.query(`update regrow.workers set started_at = started_at - interval '1 hour'`)
     await world.until(() => ear.of('schedule.ended').length === 1)
-    expect((await world.over(other.schedules.show('tick')))?.ended).toMatchObject({ why: 'absent' })
+    expect((await world.over(operate(other).schedules.show('tick')))?.ended).toMatchObject({ why: 'absent' })
     expect(await history()).toEqual(['01-01 01:00:00 skipped ended'])
     await stop(worker)
     const third = ticking({ every: '1h' }, undefined, queue)
     await world.work(third.app)
-    expect((await world.over(third.app.schedules.show('tick')))?.ended).toBeNull()
+    expect((await world.over(operate(third.app).schedules.show('tick')))?.ended).toBeNull()
   })
 })
 
@@ -395,7 +400,7 @@ describe('the audit', () => {
     // Ten seconds and a tenth of them either way.
     expect(count() - before).toBeGreaterThanOrEqual(4)
     expect(count() - before).toBeLessThanOrEqual(7)
-    const info = await world.over(one.app.schedules.show('tick'))
+    const info = await world.over(operate(one.app).schedules.show('tick'))
     expect(info?.lastAuditAt?.getTime()).toBeGreaterThan(Date.UTC(2026, 0, 1) + seconds(45))
   })
 
@@ -439,9 +444,9 @@ test('a slot that failed for good is dropped by a person, and recorded as that',
     },
   })
   await world.work(app)
-  await world.over(app.schedules.run('tick'))
+  await world.over(operate(app).schedules.run('tick'))
   await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
-  const { dropped } = await world.over(app.quarantine.drop('tick', { all: true }))
+  const { dropped } = await world.over(operate(app).quarantine.drop('tick', { all: true }))
   expect(dropped).toHaveLength(1)
   expect((await history())[0]).toMatch(/skipped dropped$/)
   expect(ear.of('slot.skipped', { reason: 'dropped' })).toHaveLength(1)
@@ -451,7 +456,7 @@ test('a run beside the schedule is a slot of its own', async () => {
   const { app, ran } = ticking({ every: '1h' })
   await world.work(app)
   await world.pass(seconds(5))
-  const { at } = await world.over(app.schedules.run('tick'))
+  const { at } = await world.over(operate(app).schedules.run('tick'))
   await world.until(() => ran.length === 1)
   await world.pass(100)
   expect(ran).toEqual([time(at)])
@@ -462,14 +467,15 @@ test('a schedule that stands still is a finding, and so is one that nobody has',
   const queue = world.queue()
   const { app } = ticking({ every: '1m' }, undefined, queue)
   const worker = await world.work(app)
-  const codes = async () => (await world.over(app.health())).findings.map(({ level, code }) => `${level} ${code}`)
+  const codes = async () =>
+    (await world.over(operate(app).health())).findings.map(({ level, code }) => `${level} ${code}`)
   expect(await codes()).toEqual([])
   await world.query(`update regrow.slots set due_at = due_at - interval '5 minutes' where state = 'waiting'`)
   // Its hint is for later: until the audit looks, it only stands there.
   expect(await codes()).toContain('bad schedule_late')
-  await world.over(app.schedules.pause('tick', { reason: 'on purpose' }))
+  await world.over(operate(app).schedules.pause('tick', { reason: 'on purpose' }))
   expect(await codes()).toEqual([])
-  await world.over(app.schedules.resume('tick'))
+  await world.over(operate(app).schedules.resume('tick'))
   await stop(worker)
   // Without any worker that is what there is to say; with one that lacks the job, the schedule is.
   expect(await codes()).toEqual(['bad no_worker'])
@@ -485,7 +491,9 @@ describe('a schedule that is made at run time', () => {
     const sent: string[] = []
     const mail = app.job('mail', { input: z.object({ to: z.string() }), run: ({ to }) => void sent.push(to) })
     await world.work(app)
-    const made = await world.over(app.schedules.add('mail.daily', { job: mail, every: '10s', input: { to: 'a@b.c' } }))
+    const made = await world.over(
+      operate(app).schedules.add('mail.daily', { job: mail, every: '10s', input: { to: 'a@b.c' } }),
+    )
     expect(made).toMatchObject({ name: 'mail.daily', job: 'mail', everyMs: 10_000, declared: false, version: 1 })
     await world.until(() => sent.length === 3)
     await world.pass(100)
@@ -504,7 +512,7 @@ describe('a schedule that is made at run time', () => {
       },
     })
     await world.work(app)
-    await world.over(app.schedules.add('mail.often', { job: 'mail', every: '10s', input: {} }))
+    await world.over(operate(app).schedules.add('mail.often', { job: 'mail', every: '10s', input: {} }))
     await world.until(() => sent === 2)
     expect((await history('mail.often')).slice(0, 2)).toEqual(['01-01 00:00:10 ran', '01-01 00:00:20 skipped overlap'])
   })
@@ -517,7 +525,7 @@ describe('a schedule that is made at run time', () => {
       run: (id) => world.query(`update things set state = 'done' where id = $1`, [id]),
     })
     await world.work(app)
-    await world.over(app.schedules.add('thing.often', { job: 'thing', every: '10s', key: 'a' }))
+    await world.over(operate(app).schedules.add('thing.often', { job: 'thing', every: '10s', key: 'a' }))
     await world.query(`insert into things values ('a')`)
     await world.until(() => ear.of('job.settled', { job: 'thing', state: 'done' }).length === 1, 15_000)
   })
@@ -530,7 +538,7 @@ describe('a schedule that is made at run time', () => {
       run: ({ schedule, at }) => void slots.push(`${schedule} ${time(at)}`),
     })
     await world.work(app)
-    await world.over(app.schedules.add('report.extra', { job: 'report', every: '10s' }))
+    await world.over(operate(app).schedules.add('report.extra', { job: 'report', every: '10s' }))
     await world.until(() => slots.length === 1)
     expect(slots).toEqual(['report.extra 01-01 00:00:10'])
   })
@@ -540,7 +548,7 @@ describe('a schedule that is made at run time', () => {
     app.job('mail', { input: z.object({ to: z.string() }), run() {} })
     app.job('tick', { schedule: { every: '1m' }, run() {} })
     const wrong = async (options: object, name = 'x') =>
-      world.over(app.schedules.add(name, options as never)).then(
+      world.over(operate(app).schedules.add(name, options as never)).then(
         () => 'taken',
         (error: Error) => error.message,
       )

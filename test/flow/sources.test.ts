@@ -1,4 +1,5 @@
 // Where work comes from: queries of any builder, functions, sources of one's own, keys of every type; and what is refused.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { eq, lte, sql as raw } from 'drizzle-orm'
 import { bigint as pgBigint, pgTable, text as pgText, timestamp } from 'drizzle-orm/pg-core'
@@ -8,6 +9,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { App, PendingRow } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -392,7 +394,7 @@ describe('a pending query that would give wrong answers is refused with the way 
   test.each(refused)('%s', async (_, given, sentence) => {
     const { app } = world.app()
     app.job('refused', given as never)
-    const [report] = await app.sweep({ jobs: ['refused'] })
+    const [report] = await operate(app).sweep({ jobs: ['refused'] })
     expect(report?.error).toMatch(sentence)
     expect(report).toMatchObject({ pushed: 0, finished: false })
   })

@@ -1,9 +1,11 @@
 // The store on a real Postgres: however it is given, behind a pooler, migrated by many at once, read-only, or lost for a while.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { type PostgresGiven, postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'
 
@@ -129,7 +131,7 @@ describe('migrations', () => {
       Array.from({ length: 10 }, async () => {
         const app = regrow({ store: postgres(empty.url, { max: 1 }) })
         try {
-          return await app.migrate()
+          return await operate(app).migrate()
         } finally {
           await app.close()
         }
@@ -170,7 +172,7 @@ describe('migrations', () => {
     })
     const worker = app.work()
     await expect(worker.ready).rejects.toMatchObject({ code: 'not_migrated' })
-    await app.migrate()
+    await operate(app).migrate()
     expect(await job.enqueue('ada')).toMatchObject({ added: 1 })
     await apps.pop()?.close()
     await empty.drop()
@@ -178,12 +180,12 @@ describe('migrations', () => {
 
   test('migrate: true asks for it in production, migrate: false forbids it elsewhere', async () => {
     const empty = await freshDatabase('asked')
-    await expect(open(postgres(empty.url), { migrate: false }).app.status()).rejects.toMatchObject({
+    await expect(operate(open(postgres(empty.url), { migrate: false }).app).status()).rejects.toMatchObject({
       code: 'not_migrated',
     })
     vi.stubEnv('NODE_ENV', 'production')
     const { app } = open(postgres(empty.url), { migrate: true })
-    expect(await app.status()).toMatchObject({ jobs: [] })
+    expect(await operate(app).status()).toMatchObject({ jobs: [] })
     await Promise.all(apps.splice(0).map((each) => each.close()))
     await empty.drop()
   })
@@ -240,7 +242,7 @@ test('connections that are cut again and again are survived, and effects still h
 
 test('a table whose row security holds for the user is refused: hidden rows would look like no work', async () => {
   const role = `limited_${database.name.slice(-8)}`
-  await open(postgres(database.url)).app.migrate()
+  await operate(open(postgres(database.url)).app).migrate()
   await admin.query(`
     create table guarded (id int primary key, tenant text not null);
     alter table guarded enable row level security;
@@ -253,10 +255,12 @@ test('a table whose row security holds for the user is refused: hidden rows woul
   const pending = sql`select id from guarded`
   const { app: limited } = open(postgres(url.href))
   limited.job('guarded', { key: 'int', pending })
-  expect((await limited.sweep())[0]?.error).toMatch(/row security of "guarded" holds for this user.*BYPASSRLS/s)
+  expect((await operate(limited).sweep())[0]?.error).toMatch(
+    /row security of "guarded" holds for this user.*BYPASSRLS/s,
+  )
   const { app: owner } = open(postgres(database.url))
   owner.job('guarded', { key: 'int', pending })
-  expect((await owner.sweep())[0]).toMatchObject({ error: null, finished: true })
+  expect((await operate(owner).sweep())[0]).toMatchObject({ error: null, finished: true })
   await Promise.all(apps.splice(0).map((app) => app.close()))
   await admin.query(`drop table guarded; drop owned by ${role}; drop role ${role}`)
 })

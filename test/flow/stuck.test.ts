@@ -1,9 +1,11 @@
 // Handlers that do not end: aborted at their timeout, given up 30 s later, shown as stuck slots, and at half of the slots
 // the worker asks to be recycled. In virtual time.
+
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { App, Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -41,7 +43,7 @@ function waiting() {
   }
 }
 
-const shown = async (app: App) => (await app.status()).workers.map(({ stuck }) => stuck)
+const shown = async (app: App) => (await operate(app).status()).workers.map(({ stuck }) => stuck)
 
 test('a run over its timeout: aborted with a reason that names it, given up 30 s later, retried elsewhere, and its late transaction rolled back', async () => {
   const queue = world.queue()

@@ -1,5 +1,6 @@
 // Inputs with `unique`: until when a second one is merged into the first, what runs afterwards, and what a crash or a failure leaves. On
 // PGlite in virtual time; where transactions of several connections matter, on Postgres.
+
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { z } from 'zod'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type AppOptions, type Context, regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, World } from './world.ts'
 
@@ -136,7 +138,9 @@ describe('unique until its start', () => {
     await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
     expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 1 })
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
-    expect(await app.quarantine.show('digest.send', keys[0] as string)).toMatchObject({ intent: { uniqueKey: 'ada' } })
+    expect(await operate(app).quarantine.show('digest.send', keys[0] as string)).toMatchObject({
+      intent: { uniqueKey: 'ada' },
+    })
   })
 
   test('with `guard: "none"` the text is given up, too', async () => {

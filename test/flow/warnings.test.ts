@@ -1,10 +1,12 @@
 // What a person reads without having asked: failures are lines on standard error, and a mistake in the settings ends the start.
+
 import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type LogRecord, RegrowError, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, reset } from './world.ts'
 
@@ -175,7 +177,7 @@ test.each([
 
 test('a role that lacks a right on a table of regrow rejects ready, too', async () => {
   const made = regrow({ store: postgres(database.url), log: false })
-  await made.migrate()
+  await operate(made).migrate()
   await made.close()
   const url = await role((name) => `grant usage on schema regrow to ${name}; grant select on regrow.meta to ${name}`)
   const app = regrow({ store: postgres(url), log: false })

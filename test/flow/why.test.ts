@@ -1,4 +1,5 @@
 // Why does this key not run? Each prepared reason, on a real Postgres, and on Redis where the queue matters.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -6,6 +7,7 @@ import { memory } from '../../src/drivers/memory/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type QueueDriver, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { freshRedis } from '../services/redis.ts'
 
@@ -29,7 +31,7 @@ beforeAll(async () => {
   await client.connect()
   await client.query(tables)
   const { app } = declared()
-  await app.migrate()
+  await operate(app).migrate()
 })
 beforeEach(() =>
   client.query(
@@ -134,7 +136,7 @@ async function working(app: App): Promise<WorkerHandle> {
 test('no_row: the table has no row of this key', async () => {
   await somebody()
   const { app } = declared()
-  expect(await app.why('thing', 'x')).toMatchObject({
+  expect(await operate(app).why('thing', 'x')).toMatchObject({
     reason: 'no_row',
     sentence: 'The table things has no row of this key.',
     facts: { pending: { state: 'not' }, ledger: null },
@@ -144,13 +146,13 @@ test('no_row: the table has no row of this key', async () => {
 test('not_pending: it names each condition that the row fails, and what it found, behind a partial index too', async () => {
   await row('a', `'ready', 7`)
   const { app } = declared()
-  const { reason, sentence, also } = await app.why('thing', 'a')
+  const { reason, sentence, also } = await operate(app).why('thing', 'a')
   expect(reason).toBe('not_pending')
   expect(sentence).toContain(`state = 'pending' (state is 'ready')`)
   expect(sentence).toContain(`tries < 5 (tries is '7')`)
   expect(also.map((each) => each.reason)).toEqual(['no_worker'])
   await client.query(`update things set state = 'pending'`)
-  expect((await app.why('thing', 'a')).sentence).toContain(`What fails: tries < 5 (tries is '7').`)
+  expect((await operate(app).why('thing', 'a')).sentence).toContain(`What fails: tries < 5 (tries is '7').`)
 })
 
 test('not_pending: a query that is not simple enough is told as that, and never guessed at', async () => {
@@ -160,41 +162,46 @@ test('not_pending: a query that is not simple enough is told as that, and never 
     ['joined', 'it is more than one table with conditions'],
     ['nested', 'the condition that it fails holds a subquery'],
   ] as const)
-    expect(await app.why(job, 'a')).toMatchObject({ reason: 'not_pending', sentence: expect.stringContaining(why) })
-  expect((await app.why('part', 1)).sentence).toContain('it reads a partitioned table')
+    expect(await operate(app).why(job, 'a')).toMatchObject({
+      reason: 'not_pending',
+      sentence: expect.stringContaining(why),
+    })
+  expect((await operate(app).why('part', 1)).sentence).toContain('it reads a partitioned table')
 })
 
 test('not_pending: a condition that does not look at the row is named, and is no contradiction', async () => {
   await row('a')
   const { app } = declared()
-  expect(await app.why('switched', 'a')).toMatchObject({
+  expect(await operate(app).why('switched', 'a')).toMatchObject({
     reason: 'not_pending',
     sentence:
       "Its row in things is there, but the pending query does not return it. What fails: exists (select … from owners where id = 'on') (which does not look at the row: it fails for all rows).",
   })
   await client.query(`insert into owners values ('on')`)
-  expect((await app.why('switched', 'a')).facts.pending).toMatchObject({ state: 'pending' })
+  expect((await operate(app).why('switched', 'a')).facts.pending).toMatchObject({ state: 'pending' })
   await client.query(`update things set state = 'ready'`)
-  expect((await app.why('switched', 'a')).sentence).toContain(`What fails: state = 'pending' (state is 'ready').`)
+  expect((await operate(app).why('switched', 'a')).sentence).toContain(
+    `What fails: state = 'pending' (state is 'ready').`,
+  )
 })
 
 test('not_pending: a composite key is taken as lists print it, as a JSON array, and as an object', async () => {
   await client.query(`insert into pairs values (1, 'x y', true)`)
   const { app } = declared()
   for (const key of ['["1","x y"]', '[1,"x y"]', '{"a":1,"b":"x y"}', { a: 1, b: 'x y' }])
-    expect(await app.why('pair', key)).toMatchObject({
+    expect(await operate(app).why('pair', key)).toMatchObject({
       key: '["1","x y"]',
       reason: 'not_pending',
       sentence: expect.stringContaining(`NOT done (done is 'true')`),
     })
-  await expect(app.why('pair', 'x')).rejects.toThrow('an object with a, b')
+  await expect(operate(app).why('pair', 'x')).rejects.toThrow('an object with a, b')
 })
 
 test('run_at: the row says when', async () => {
   await somebody()
   await row('a', `default, default, now() + interval '2 hours'`)
   const { app } = declared()
-  const { reason, sentence, nextAt, facts } = await app.why('thing', 'a')
+  const { reason, sentence, nextAt, facts } = await operate(app).why('thing', 'a')
   expect(reason).toBe('run_at')
   expect(sentence).toMatch(/^`run_at` of its row is .*Z, in (2h|1h 59m)/)
   expect(Math.round((Number(nextAt) - Number(facts.at)) / 60_000)).toBe(120)
@@ -205,7 +212,7 @@ test('paused: by whom and why, and what ends it', async () => {
   await row('a')
   const { app } = declared()
   await app.pause('thing', { reason: 'the provider is down', author: 'ann', for: '1h' })
-  const found = await app.why('thing', 'a')
+  const found = await operate(app).why('thing', 'a')
   expect(found).toMatchObject({
     reason: 'paused',
     sentence: expect.stringMatching(/by ann: the provider is down$/),
@@ -220,7 +227,7 @@ test('quarantined: its error without secrets, and how to release it', async () =
   const settled = event(app, 'job.settled')
   await working(app)
   await settled
-  expect(await app.why('brittle', 'k 1')).toMatchObject({
+  expect(await operate(app).why('brittle', 'k 1')).toMatchObject({
     reason: 'quarantined',
     sentence: expect.stringMatching(/after 1 failure\. Last error: Error: it broke: password=\[redacted\]$/),
     commands: [{ line: `regrow quarantine show brittle 'k 1'` }, { line: `regrow quarantine release brittle 'k 1'` }],
@@ -233,7 +240,7 @@ test('backed_off: until when, after how many failures', async () => {
   const settled = event(app, 'job.settled')
   await working(app)
   await settled
-  const found = await app.why('thing', 'bad')
+  const found = await operate(app).why('thing', 'bad')
   expect(found).toMatchObject({
     reason: 'backed_off',
     sentence: expect.stringMatching(/^It failed 1 time, and waits until .*Last error: Error: no such thing$/),
@@ -249,7 +256,7 @@ test('no_progress: it ran and returned, and the row stayed pending', async () =>
   const stalled = event(app, 'job.no_progress')
   await working(app)
   await stalled
-  expect(await app.why('stall', 7n)).toMatchObject({
+  expect(await operate(app).why('stall', 7n)).toMatchObject({
     reason: 'no_progress',
     sentence: expect.stringContaining('ran and returned 1 time, but the row stayed pending'),
   })
@@ -261,7 +268,7 @@ test('running: another process has it now, and beats', async () => {
   await working(elsewhere.app)
   await elsewhere.begun
   const { app } = declared()
-  const found = await app.why('thing', 'a')
+  const found = await operate(app).why('thing', 'a')
   expect(found).toMatchObject({
     reason: 'running',
     sentence: expect.stringMatching(new RegExp(`^It is running now: .*, pid ${process.pid}, for .* last beat`)),
@@ -276,14 +283,14 @@ test('claim_silent: who has it says nothing any more', async () => {
     `insert into regrow.ledger (job, key, holder, take, state) values ('thing', 'a', 'dead', 1, 'running')`,
   )
   const { app } = declared()
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'claim_silent',
     sentence: expect.stringMatching(/^It is claimed by host-a, pid 41, which has been silent for 5m/),
     next: expect.stringContaining('No worker is alive to free the claim'),
     commands: [{ line: 'regrow work' }],
   })
   await somebody()
-  expect((await app.why('thing', 'a')).next).toContain('A live worker frees the claim')
+  expect((await operate(app).why('thing', 'a')).next).toContain('A live worker frees the claim')
 })
 
 test('suspect: it waits to run alone', async () => {
@@ -291,7 +298,7 @@ test('suspect: it waits to run alone', async () => {
   await somebody()
   await client.query(`insert into regrow.ledger (job, key, crashes, state) values ('thing', 'a', 2, 'retrying')`)
   const { app } = declared()
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'suspect',
     sentence: expect.stringContaining('Its process died 2 times while it ran: it is a suspect'),
   })
@@ -301,7 +308,7 @@ test('no_worker: no live worker has the handler', async () => {
   await row('a')
   await somebody("interval '0'", 'w1', '{"mail":""}')
   const { app } = declared()
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'no_worker',
     sentence: 'No live worker has the handler of thing: 1 worker lives, with other jobs; none ever had it.',
     commands: [{ line: 'regrow work --only thing' }],
@@ -313,7 +320,7 @@ test('sweep_failing: no hint, and who would bring one fails', async () => {
   await somebody()
   await swept('thing', `errors = 3, last_error = 'permission denied'`)
   const { app } = declared()
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'sweep_failing',
     sentence: expect.stringContaining('failed 3 times in a row. Last error: permission denied'),
     next: expect.stringContaining('a lost hint stays lost'),
@@ -326,13 +333,16 @@ test('sweep_late, not_hinted: the sweep that would find it is late, or due in it
   await somebody()
   await swept('thing')
   const { app } = declared()
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'not_hinted',
     next: expect.stringMatching(/^The sweep finds it: the next pass is due in (40|39)m/),
     commands: [{ line: 'regrow enqueue thing a' }, { line: 'regrow sweep thing' }],
   })
   await client.query(`update regrow.sweeps set next_at = now() - interval '10 minutes'`)
-  expect(await app.why('thing', 'a')).toMatchObject({ reason: 'sweep_late', sentence: expect.stringContaining('10m') })
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
+    reason: 'sweep_late',
+    sentence: expect.stringContaining('10m'),
+  })
 })
 
 test.each(['postgres', 'redis'] as const)(
@@ -343,13 +353,13 @@ test.each(['postgres', 'redis'] as const)(
     await somebody()
     for (const id of ['a', 'b', 'c', 'd']) await row(id)
     await thing.enqueueMany(['a', 'b', 'c'])
-    expect(await app.why('thing', 'c')).toMatchObject({
+    expect(await operate(app).why('thing', 'c')).toMatchObject({
       reason: 'queued',
       sentence: expect.stringContaining('with 2 others of its job'),
       facts: { hint: { dueInMs: 0, fresh: true }, dueHints: 3 },
     })
     await thing.enqueue('d', { jitter: ['30m', '40m'] })
-    const later = await app.why('thing', 'd')
+    const later = await operate(app).why('thing', 'd')
     expect(later).toMatchObject({ reason: 'hinted_later', commands: [{ line: 'regrow enqueue thing d' }] })
     expect(later.facts.hint).toMatchObject({ dueInMs: expect.any(Number) })
   },
@@ -363,7 +373,7 @@ test('slots_full: its hint waits only for a free slot of its job, though the wor
   await elsewhere.begun
   await elsewhere.single.enqueueMany(['b', 'c'])
   const { app } = declared()
-  expect(await app.why('single', 'b')).toMatchObject({
+  expect(await operate(app).why('single', 'b')).toMatchObject({
     reason: 'slots_full',
     sentence: expect.stringContaining(
       'it waits only for a free slot of its job: single has `concurrency` 1, so the one worker that has it runs 1 call of it at a time, and 1 key of it runs now.',
@@ -380,13 +390,13 @@ test('queue_full: the sweep left it out', async () => {
   const { app } = declared(redis(url, { namespace, maxHints: 2 }))
   await somebody()
   for (const id of ['a', 'b', 'c', 'd']) await row(id)
-  await app.sweep({ jobs: ['thing'] })
+  await operate(app).sweep({ jobs: ['thing'] })
   await client.query(`update regrow.sweeps set dropped = 2`)
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'queued',
     sentence: expect.stringContaining('The queue is full'),
   })
-  expect(await app.why('thing', 'd')).toMatchObject({
+  expect(await operate(app).why('thing', 'd')).toMatchObject({
     reason: 'queue_full',
     sentence: expect.stringContaining('the queue is full (2 hints of the job are due)'),
   })
@@ -396,7 +406,7 @@ test('queue_down: the queue does not answer, and the answer comes all the same',
   const { app } = declared(redis('redis://127.0.0.1:1', { namespace: 'none' }))
   await somebody()
   await row('a')
-  expect(await app.why('thing', 'a')).toMatchObject({
+  expect(await operate(app).why('thing', 'a')).toMatchObject({
     reason: 'queue_down',
     facts: { hint: 'unknown', dueHints: null },
   })
@@ -406,7 +416,7 @@ test('hint_unknown: hints in the memory of other processes cannot be seen', asyn
   const { app } = declared(memory())
   await somebody()
   await row('a')
-  const { reason, commands } = await app.why('thing', 'a')
+  const { reason, commands } = await operate(app).why('thing', 'a')
   expect(reason).toBe('hint_unknown')
   expect(commands).toEqual([{ line: 'regrow sweep thing', does: expect.any(String) }])
 })
@@ -414,7 +424,7 @@ test('hint_unknown: hints in the memory of other processes cannot be seen', asyn
 test('query_broken: the pending query cannot be asked', async () => {
   await somebody()
   const { app } = declared()
-  expect(await app.why('gone', 'a')).toMatchObject({
+  expect(await operate(app).why('gone', 'a')).toMatchObject({
     reason: 'query_broken',
     sentence: expect.stringContaining('relation "nowhere" does not exist'),
   })
@@ -425,13 +435,13 @@ test('an intent is asked for by its id: stored and for later, or not there', asy
   const { app, mail } = declared()
   const { keys } = await mail.enqueue({ to: 'ann' }, { in: '2h' })
   const id = keys[0] as string
-  expect(await app.why('mail', id.toUpperCase())).toMatchObject({
+  expect(await operate(app).why('mail', id.toUpperCase())).toMatchObject({
     key: id,
     reason: 'run_at',
     sentence: expect.stringMatching(/^It was enqueued for .*Z, in (2h|1h 59m)/),
     facts: { kind: 'input', intent: { createdAt: expect.any(Date), runAt: expect.any(Date) } },
   })
-  expect(await app.why('mail', '00000000-0000-0000-0000-000000000000')).toMatchObject({
+  expect(await operate(app).why('mail', '00000000-0000-0000-0000-000000000000')).toMatchObject({
     reason: 'no_row',
     sentence: expect.stringContaining('There is no intent of this id'),
   })
@@ -442,16 +452,16 @@ test('a slot is asked for by its key: due later, or no longer waiting', async ()
   await working(app)
   await until(`select count(*) > 0 from regrow.slots where state = 'waiting'`)
   const [{ key }] = (await client.query(`select key from regrow.slots where state = 'waiting'`)).rows
-  expect(await app.why('nightly', key)).toMatchObject({
+  expect(await operate(app).why('nightly', key)).toMatchObject({
     reason: 'run_at',
     sentence: expect.stringMatching(/^Its slot is due at .*Z, in /),
     facts: { kind: 'schedule', item: null },
   })
-  expect(await app.why('nightly', 'nightly@1@2020-01-01T00:00:00.000Z')).toMatchObject({
+  expect(await operate(app).why('nightly', 'nightly@1@2020-01-01T00:00:00.000Z')).toMatchObject({
     reason: 'no_row',
     sentence: expect.stringContaining('There is no waiting slot of this key'),
   })
-  await expect(app.why('nightly', 'x')).rejects.toMatchObject({ code: 'bad_key' })
+  await expect(operate(app).why('nightly', 'x')).rejects.toMatchObject({ code: 'bad_key' })
 })
 
 test('reasons that hold at the same time are told in the order in which they have to go', async () => {
@@ -461,12 +471,15 @@ test('reasons that hold at the same time are told in the order in which they hav
   )
   const { app } = declared()
   await app.pause('thing', { reason: 'r', author: 'ann' })
-  const { reason, also } = await app.why('thing', 'a')
+  const { reason, also } = await operate(app).why('thing', 'a')
   expect([reason, ...also.map((each) => each.reason)]).toEqual(['quarantined', 'paused', 'run_at', 'no_worker'])
 })
 
 test('an unknown job gets a guess, and a key of another type is refused', async () => {
   const { app } = declared()
-  await expect(app.why('thnig', 'a')).rejects.toMatchObject({ code: 'unknown_job', hint: 'Did you mean "thing"?' })
-  await expect(app.why('stall', 'abc')).rejects.toMatchObject({ code: 'bad_key' })
+  await expect(operate(app).why('thnig', 'a')).rejects.toMatchObject({
+    code: 'unknown_job',
+    hint: 'Did you mean "thing"?',
+  })
+  await expect(operate(app).why('stall', 'abc')).rejects.toMatchObject({ code: 'bad_key' })
 })

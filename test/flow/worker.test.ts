@@ -1,7 +1,8 @@
 // The upper arrow on PGlite in virtual time: which hints start something, and what becomes of the others.
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { App, Context, Duration, Hint } from '../../src/index.ts'
+import type { Hint } from '../../src/drivers/index.ts'
+import type { App, Context, Duration } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import { openPglite, World } from './world.ts'
 

@@ -8,6 +8,7 @@ import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type Handler, RegrowError, regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite } from './world.ts'
 
 let db: PGlite
@@ -56,7 +57,7 @@ const declarations: [string, (app: Untyped) => unknown, says: RegExp][] = [
 test.each(declarations)('%s is told with the mistakes in declarations', async (_, declare, says) => {
   const app = appOf(pglite(db))
   declare(app)
-  await expectError(() => app.status(), 'bad_declaration', says, /Mend them/)
+  await expectError(() => operate(app).status(), 'bad_declaration', says, /Mend them/)
 })
 
 const drivers: [string, () => unknown, () => unknown, says: RegExp][] = [
@@ -110,7 +111,7 @@ test.each(drivers)(
   'options of %s() that cannot be meant are told with the mistakes in declarations',
   async (_, store, queue, says) => {
     const app = appOf(store(), queue())
-    await expectError(() => app.status(), 'bad_declaration', says, /Mend them/)
+    await expectError(() => operate(app).status(), 'bad_declaration', says, /Mend them/)
     expect(() => app.work()).toThrow(says)
   },
 )
@@ -155,10 +156,10 @@ const stores: [string, () => StoreDriver<never>, says: RegExp, cure: RegExp][] =
 test.each(stores)('%s is refused with a cure, and without its password', async (_, store, says, cure) => {
   const app = appOf(store())
   app.job('thing.make', { pending, run() {} })
-  await expectError(() => app.status(), 'no_url', says, cure)
+  await expectError(() => operate(app).status(), 'no_url', says, cure)
   const worker = app.work()
   await expectError(() => worker.ready, 'no_url', says, cure)
-  const error = (await errorOf(() => app.status())) as RegrowError
+  const error = (await errorOf(() => operate(app).status())) as RegrowError
   expect(`${error.stack}${JSON.stringify(error.cause)}`).not.toContain(secret)
   await app.close()
 })

@@ -1,8 +1,10 @@
 // Rows that can never run stand among rows that can: those run, and each of these is named.
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { App } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import { keyBytesMax } from '../../src/job/key.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Sweeping } from './sweeping.ts'
 
 let sweeping: Sweeping
@@ -57,16 +59,16 @@ test('rows whose key is too long stop no other row, and health, doctor and why n
   await expect.poll(() => done(), { timeout: 20_000 }).toBe(2_500)
   expect(ear.of('hint.dropped')).toEqual([])
   expect(ear.of('sweep.passed')[0]).toMatchObject({ seen: 2_502, unusable: 2 })
-  const health = await app.health()
+  const health = await operate(app).health()
   expect(health.healthy).toBe(false)
   const [finding] = health.findings.filter(({ code }) => code === 'key_unusable')
   expect(finding).toMatchObject({ level: 'bad', job: 'word.read' })
   expect(finding?.message).toMatch(/^word\.read: 2 rows can never run.*1,?024 bytes.*"(a|k001200)/)
-  const { findings } = await app.doctor()
+  const { findings } = await operate(app).doctor()
   expect(findings).toContainEqual(expect.objectContaining({ code: 'key_unusable', job: 'word.read' }))
   const rows = await sweeping.query<{ id: string }>(`select id from words where state = 'pending' order by id`)
   for (const { id } of rows) {
-    const why = await app.why('word.read', id)
+    const why = await operate(app).why('word.read', id)
     expect(why).toMatchObject({ reason: 'key_unusable', key: id })
     expect(why.sentence).toContain(`${id.length} bytes`)
   }
@@ -74,7 +76,7 @@ test('rows whose key is too long stop no other row, and health, doctor and why n
   await sweeping.query(`update words set id = left(id, ${keyBytesMax}) where state = 'pending'`)
   await expect.poll(() => done(), { timeout: 20_000 }).toBe(2_502)
   await expect
-    .poll(async () => (await app.health()).findings.map(({ code }) => code), { timeout: 20_000 })
+    .poll(async () => (await operate(app).health()).findings.map(({ code }) => code), { timeout: 20_000 })
     .not.toContain('key_unusable')
 })
 

@@ -1,9 +1,11 @@
 // Who holds a claim is a worker, not a process or a machine: workers of one process, its threads and its children each have an
 // identity of their own and leave each other's claims alone.
+
 import { Worker as Thread } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { Fleet, fleetScript, type Told } from '../processes/fleet.ts'
 
@@ -61,7 +63,7 @@ test('two workers of one app, one of another, two threads and two children are s
   expect(rows.filter(({ pid }) => pid === process.pid)).toHaveLength(5)
   for (const { id } of rows) expect(id).toMatch(/^[0-9a-f]{32}$/)
   await fleet.fill(500)
-  await Promise.all([one.app.sweep(), fleet.allDone()])
+  await Promise.all([operate(one.app).sweep(), fleet.allDone()])
   expect(await fleet.effects()).toEqual({ all: 500, keys: 500 })
   const told = [...children, ...twoThreads].flatMap((each) => each.told)
   expect(told.filter(({ leaseLost, gone }) => leaseLost || gone)).toEqual([])

@@ -1,9 +1,11 @@
 // Connections to Postgres break under a worker: all of them again and again, the only one, those of a pooler, the one that
 // listens. It makes new ones.
+
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { freshDatabase } from '../services/database.ts'
 import { startProxy } from '../services/proxy.ts'
 import { Scene } from './postgres-scene.ts'
@@ -51,7 +53,7 @@ describe.concurrent('connections are ended in the server', () => {
     await Scene.play(database, { given: () => database.bouncerUrl, every: '1h' }, async (scene) => {
       for (let i = 0; i < 3; i++) {
         await Promise.all([scene.enqueue(20), scene.terminate()])
-        await scene.app.sweep()
+        await operate(scene.app).sweep()
       }
       await scene.allDone()
       await scene.goesOn()

@@ -1,11 +1,13 @@
 // What tests of faults of Postgres stand on: an app whose store and queue are one database, rows whose effects commit with their
 // outcome, inputs that are settled in batches, and somebody at the server whom the fault does not reach.
+
 import pg from 'pg'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import type { PostgresGiven } from '../../src/drivers/postgres/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { freshDatabase } from '../services/database.ts'
 
@@ -197,7 +199,7 @@ export class Scene {
   /** After the fault: new work goes through queue and worker as before it. */
   async goesOn(): Promise<void> {
     await this.until(() => this.ear.of('queue.down').length <= this.ear.of('queue.up').length)
-    const queue = await this.app.queue()
+    const queue = await operate(this.app).queue()
     expect(queue).toEqual({ name: 'postgres', shared: true })
     await this.enqueue(8)
     await this.allDone()

@@ -1,5 +1,6 @@
 // Connections that stay open and lead nowhere, under handlers that are in ctx.tx: they are found and closed, and the work goes on over
 // new ones. So are those of runs that were aborted and do not end.
+
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
@@ -8,6 +9,7 @@ import { ConnectionWatch } from '../../src/drivers/postgres/client/connection-wa
 import { transaction } from '../../src/drivers/postgres/client/transaction.ts'
 import { type PostgresGiven, postgres } from '../../src/drivers/postgres/index.ts'
 import { type Context, regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { startProxy, type TcpProxy } from '../services/proxy.ts'
@@ -24,7 +26,7 @@ beforeAll(async () => {
   database = await freshDatabase('silent')
   admin = new pg.Client({ connectionString: database.url })
   await admin.connect()
-  await regrow({ store: postgres(admin) }).migrate()
+  await operate(regrow({ store: postgres(admin) })).migrate()
 })
 afterAll(async () => {
   for (const end of ends.reverse()) await end()

@@ -1,10 +1,12 @@
 // Databases as their owners set them up: on each profile a fleet does its work once, also when its queue is lost on the way; and what can
 // never succeed there is counted, with its real error.
+
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Context, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { startPgbouncer } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
 import { freshDatabase } from '../services/database.ts'
@@ -25,7 +27,7 @@ async function open(profile: Profile): Promise<{ database: ProfileDatabase; sess
   closing.push(() => database.drop())
   const session = await database.session()
   const app = regrow({ store: database.driver() })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   await session.query(`create table public.rows (id int primary key, state text not null default 'open');
     create table public.effects (id int not null);
@@ -220,7 +222,7 @@ test('PgBouncer in statement mode is refused with its reason', async () => {
     code: 'statement_pooling',
     message: expect.stringMatching(/pool_mode is statement.*pool_mode = transaction/s),
   }
-  await expect(app.migrate()).rejects.toMatchObject(refusal)
+  await expect(operate(app).migrate()).rejects.toMatchObject(refusal)
   app.job('row', { pending: sql`select id from rows`, run: () => {} })
   await expect(app.work().ready).rejects.toMatchObject(refusal)
 })

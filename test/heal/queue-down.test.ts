@@ -1,8 +1,10 @@
 // The queue of a real Postgres does not answer while the store does: workers go on from the rows, and come back to it.
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -73,7 +75,7 @@ test('a queue that fails every statement: both workers go on by themselves, and 
   const first = await effects()
   expect(first.map(({ by }) => by)).toEqual([1, 2])
   await insert(201, 300)
-  await apps[0]?.app.sweep()
+  await operate(apps[0]?.app as App).sweep()
   await done()
   const rows = await effects()
   expect(rows.reduce((sum, { n }) => sum + n, 0)).toBe(300)
@@ -92,7 +94,7 @@ test('a queue whose table is locked: beats go on, no worker is declared dead, an
     await locker.query('rollback')
     await all('queue.up')
     await insert(61, 120)
-    await apps[0]?.app.sweep()
+    await operate(apps[0]?.app as App).sweep()
     await done()
     const rows = await effects()
     expect(rows.reduce((sum, { n }) => sum + n, 0)).toBe(120)

@@ -1,11 +1,13 @@
 // What tests of faults of Redis stand on: an app on Postgres whose queue is a real Redis, rows whose effects are counted, and
 // a gate before the handlers, so that hints are in the queue when the fault hits it.
+
 import pg from 'pg'
 import { expect } from 'vitest'
 import type { QueueDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { redis } from '../../src/drivers/redis/index.ts'
 import { type App, type AppOptions, type EventMap, regrow, sql, type WorkerHandle } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import { type RedisServer, startRedis } from '../../tools/services/index.ts'
 import { Ear } from '../flow/world.ts'
@@ -158,7 +160,7 @@ export class Scene {
 
   /** Hints go through Redis now, and come out of it. */
   async usesQueue(): Promise<void> {
-    expect(await this.app.queue()).toEqual({ name: expect.stringMatching(/^redis/), shared: true })
+    expect(await operate(this.app).queue()).toEqual({ name: expect.stringMatching(/^redis/), shared: true })
     await this.holding(concurrency * 3)
     this.letGo()
     await this.allDone()

@@ -1,7 +1,9 @@
 // Tables of regrow's that are emptied, or restored from before anything was declared, while workers go on; a clock of the database that is
 // set back; and workers whose leases differ. Nothing is restarted: what is missing is declared again, and what is due stays due (L10).
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type App, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Sweeping } from './sweeping.ts'
 
 let sweeping: Sweeping
@@ -55,7 +57,7 @@ async function working() {
 const done = () => sweeping.number(`select count(*)::int as n from tasks where state = 'done'`)
 const ticks = () => sweeping.number('select count(*)::int as n from ticks')
 const moreTicks = (than: number) => expect.poll(ticks, { timeout: 30_000 }).toBeGreaterThan(than)
-const codes = async (app: App) => (await app.health()).findings.map(({ code }) => code)
+const codes = async (app: App) => (await operate(app).health()).findings.map(({ code }) => code)
 
 /** A worker that died with a key, as the tables tell of it. */
 async function deadWorker(key: string): Promise<void> {
@@ -73,7 +75,7 @@ test('after a restore from before everything was declared, sweeps, schedules and
   // As pg_restore --clean: the tables are gone for a moment, and there again without a row.
   await sweeping.query('drop schema regrow cascade')
   const { app: operator } = sweeping.app()
-  await operator.migrate()
+  await operate(operator).migrate()
   const before = await ticks()
   await sweeping.query('insert into tasks (id) values (1), (2)')
   await deadWorker('2')
@@ -115,7 +117,7 @@ test('a schedule that a person ended is declared again when a restore from befor
   const { app: old } = sweeping.app({ lease: '3s' })
   const first = await sweeping.work(old, { handlers: declare(old) })
   await moreTicks(0)
-  await old.schedules.end('tick')
+  await operate(old).schedules.end('tick')
   await first.stop()
   await sweeping.query(`update regrow.pulse set audit_at = regrow.clock() - interval '1 second'`)
   const { app } = sweeping.app({ lease: '3s' })
@@ -138,7 +140,7 @@ test('health names sweeps, schedules and the pulse that live workers declare and
     `insert into regrow.workers (id, host, pid, jobs, started_at, beat_at)
      values ('old', 'h', 1, '{"task.do": "x", "tick": "x"}', regrow.clock() - interval '1 hour', regrow.clock())`,
   )
-  const { healthy, findings } = await app.health()
+  const { healthy, findings } = await operate(app).health()
   expect(healthy).toBe(false)
   expect(findings.map(({ code, job }) => [code, job])).toEqual([
     ['pulse_missing', null],
@@ -167,9 +169,9 @@ test("after the database's clock was set back by an hour all goes on within seco
   await sweeping.query('insert into tasks (id) values (2), (3), (4)')
   await expect.poll(done, { timeout: 30_000 }).toBe(4)
   await moreTicks(before + 1)
-  const [finding] = (await app.health()).findings.filter(({ code }) => code === 'clock_back')
+  const [finding] = (await operate(app).health()).findings.filter(({ code }) => code === 'clock_back')
   expect(finding?.message).toMatch(/set back by (1h|59m)/)
-  expect((await app.doctor()).findings.map(({ code }) => code)).toContain('clock_back')
+  expect((await operate(app).doctor()).findings.map(({ code }) => code)).toContain('clock_back')
   const twice = await sweeping.number(
     `select count(*)::int as n from (select slot from ticks group by slot having count(*) > 1) t`,
   )
@@ -238,7 +240,7 @@ test('workers whose leases differ keep their claims, and doctor names the differ
     await expect.poll(beatAt, { timeout: 10_000 }).toBeGreaterThan(last)
   }
   expect([...ear.of('job.crashed'), ...other.of('job.crashed'), ...other.of('worker.freed')]).toEqual([])
-  const { findings } = await hasty.doctor()
+  const { findings } = await operate(hasty).doctor()
   const [finding] = findings.filter(({ code }) => code === 'leases_differ')
   expect(finding?.message).toMatch(/lease of 2s, live workers have .*15s/)
   release()

@@ -1,10 +1,12 @@
 // Code and schema of different versions: one version back, one ahead, and a migration under running workers. Everything that
 // a worker does is done on each; two versions back are refused with the command that helps.
+
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { newestSchema, oldestSchema } from '../../src/drivers/postgres/store/statements-by-schema.ts'
 import { type App, RegrowError, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { migrateTo } from '../services/schemas.ts'
@@ -87,7 +89,7 @@ async function everything({ app, ear, row }: ReturnType<typeof start>, url: stri
   await ear.hears('worker.freed')
   expect(ear.of('job.settled', { key: fail, state: 'retrying' })).toHaveLength(1)
   expect(ear.of('job.started', { key: crashed })).toEqual([{ job: 'row', key: crashed, attempt: 2 }])
-  expect((await app.quarantine.list()).keys.map(({ key }) => key)).toContain(bad)
+  expect((await operate(app).quarantine.list()).keys.map(({ key }) => key)).toContain(bad)
   expect(ear.of('loop.failed')).toEqual([])
 }
 
@@ -118,7 +120,7 @@ for (const [name, version] of Object.entries({
     const worker = process.app.work()
     await worker.ready
     await everything(process, url, 'a')
-    expect((await process.app.status()).jobs.map(({ job }) => job)).toEqual(['row'])
+    expect((await operate(process.app).status()).jobs.map(({ job }) => job)).toEqual(['row'])
     await stops(process, url, worker)
     expect(await doubled(url)).toEqual([])
     expect(await schema(url)).toBe(version)
@@ -129,7 +131,7 @@ test('migrate leaves a schema one version ahead alone', async () => {
   const { app } = start(url)
   const columns = `select table_name, column_name from information_schema.columns where table_schema = 'regrow' order by 1, 2`
   const before = await query(url, columns)
-  expect(await app.migrate()).toEqual({ from: newestSchema + 1, to: newestSchema + 1 })
+  expect(await operate(app).migrate()).toEqual({ from: newestSchema + 1, to: newestSchema + 1 })
   expect(await query(url, columns)).toEqual(before)
 })
 
@@ -146,7 +148,7 @@ test('the schema is migrated under workers that go on, and new ones work beside 
   const feeding = old.row.enqueueMany(ids)
   await old.ear.until(() => old.ear.of('job.settled', { state: 'done' }).length > 50)
   const deploying = start(url)
-  expect(await deploying.app.migrate()).toEqual({ from: oldestSchema, to: newestSchema })
+  expect(await operate(deploying.app).migrate()).toEqual({ from: oldestSchema, to: newestSchema })
   const newWorker = deploying.app.work()
   await newWorker.ready
   await feeding
@@ -175,7 +177,7 @@ test('a migration gives way to a transaction that holds a table, and is done whe
   await beside.app.transaction(async (tx) => {
     // A table that the newest migration alters.
     await tx.query('lock table regrow.sweeps in access share mode')
-    migrating = app.migrate()
+    migrating = operate(app).migrate()
     // The first try waits for the table, and everybody behind it; it is over after three seconds.
     const waiting = `select 1 from pg_locks where not granted and relation = 'regrow.sweeps'::regclass`
     while ((await tx.query(waiting)).rows.length === 0);

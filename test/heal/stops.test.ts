@@ -1,5 +1,6 @@
 // Workers under load are ended by SIGTERM, one after the other: no claim is left behind, nothing is counted, all is done once.
 // 20 of them; REGROW_STOPS=200 npm test -- stops does 200.
+
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { buildSources } from '../processes/build.ts'
 import { fleetTables } from '../processes/fleet.ts'
@@ -87,7 +89,7 @@ test(`${stops} workers under load that get a SIGTERM leave no claim behind, and 
         await tx.query(`update rows set state = 'done' where id = $1`, [id])
       }),
   })
-  await app.migrate()
+  await operate(app).migrate()
   await pool.query(`insert into rows select n, 'pending' from generate_series(1, $1::int) n`, [rows])
   await job.enqueueMany(Array.from({ length: rows }, (_, i) => BigInt(i + 1)))
   const begun = performance.now()

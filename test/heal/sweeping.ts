@@ -1,8 +1,10 @@
 // What tests of the sweep on a real Postgres stand on: a database of their own, apps that end with the test, and how long
 // a job went without a sweep that succeeded.
+
 import pg from 'pg'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type AppOptions, regrow, type WorkerHandle, type WorkOptions } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
@@ -21,7 +23,7 @@ export class Sweeping {
   static async open(name: string, tables: string): Promise<Sweeping> {
     const sweeping = new Sweeping(await freshDatabase(name))
     const { app } = sweeping.app()
-    await app.migrate()
+    await operate(app).migrate()
     await sweeping.rest()
     await sweeping.query(tables)
     return sweeping

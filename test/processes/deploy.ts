@@ -1,10 +1,12 @@
 // A deploy on one queue, from the old version of an app to the new one and a step back, under a steady load: what waited at
 // each stage, and what came of all of it. `npm run chaos -- deploy` and test/heal/deploy.test.ts judge it.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Crew } from './crew.ts'
 import { type AppVersion, deployTables, type Kind, kinds } from './deploy-app.ts'
 import { Load } from './deploy-load.ts'
@@ -56,7 +58,7 @@ export async function deploy(options: DeployOptions): Promise<DeployResult> {
   await client.connect()
   await client.query(deployTables)
   const app = regrow({ store: postgres(options.url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   const load = await Load.begin(options.url, options.perSecond)
   const crew = new Crew(fileURLToPath(new URL('./deploy-worker.ts', import.meta.url)))

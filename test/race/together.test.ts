@@ -1,4 +1,5 @@
 // ctx.tx of a statement: runs that end in the same moment share a transaction, and each is still alone with what goes wrong (S4).
+
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -6,6 +7,7 @@ import { pledge } from '../../src/base/deferred.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Context, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Faults } from '../sim/faults.ts'
@@ -23,7 +25,7 @@ beforeAll(async () => {
     create table things (id int primary key, state text not null default 'pending');
     create table effects (id int not null, what jsonb)`)
   const app = regrow({ store: postgres(database.url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
 })
 beforeEach(() =>

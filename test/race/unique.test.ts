@@ -1,11 +1,13 @@
 // Unique: four apps on one Postgres enqueue the same few keys again and again; a key never runs twice at once, and every
 // change of its row is run once.
+
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type Context, type Duration, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Seeded } from '../../src/testing/seeded.ts'
 import { Ear } from '../flow/world.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
@@ -27,7 +29,7 @@ beforeAll(async () => {
     create table counters (id int primary key, wanted int not null, done int not null);
     create table effects (id int not null, done int not null)`)
   const app = regrow({ store: postgres(database.url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
 })
 beforeEach(() => pool.query(`truncate counters, effects, regrow.ledger, regrow.hints, regrow.workers, regrow.sweeps`))

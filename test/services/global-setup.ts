@@ -8,6 +8,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { TestProject } from 'vitest/node'
 import { regrow } from '../../src/app/regrow.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { startPgbouncer, startPostgres, startRedis } from '../../tools/services/index.ts'
 
 declare module 'vitest' {
@@ -43,7 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /** A migrated PGlite as a file: to open it takes a seventh of what it takes to make one. */
 async function pgliteImage(): Promise<string> {
   const db = new PGlite()
-  await regrow({ store: pglite(db) }).migrate()
+  await operate(regrow({ store: pglite(db) })).migrate()
   const file = join(await mkdtemp(join(tmpdir(), 'regrow-pglite-')), 'image.tar')
   await writeFile(file, Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer()))
   await db.close()

@@ -1,6 +1,8 @@
 // What happens in a scripted scenario, each at its moment: users write and enqueue, operators pause and release, servers are
 // lost. Nothing here is drawn: a scenario is the same every time it is played.
+
 import type { Duration } from '../../src/base/duration.ts'
+import { operate } from '../../src/operate/index.ts'
 import type { Deed, Part } from './cast.ts'
 import { mail } from './cast.ts'
 import type { Member } from './fleet.ts'
@@ -130,7 +132,7 @@ export function releases(when: Act['when'], number: number): Act {
       while (db.ledger.get(name)?.state !== 'quarantined') await kernel.passed(100)
       const known = user.standing.get(name)
       if (known) user.standing.set(name, { ...known, deed: 'ok' })
-      await user.operate((app) => app.quarantine.release(mail.name, id))
+      await user.operate((app) => operate(app).quarantine.release(mail.name, id))
     },
   }
 }
@@ -190,7 +192,7 @@ export function recurs(untilMs: number): Act {
     play: async ({ world: { kernel, timetable, db, user } }) => {
       await kernel.passed(untilMs)
       while (db.schedules.size === 0 || timetable.missing(quickMs) > 0) await kernel.passed(100)
-      for (const { name } of db.schedules.values()) await user.operate((app) => app.schedules.end(name))
+      for (const { name } of db.schedules.values()) await user.operate((app) => operate(app).schedules.end(name))
       timetable.account(() => false, 0)
     },
   }
@@ -202,7 +204,7 @@ const quickMs = 1_000
 /** A schedule is made at run time, for inputs. */
 export function schedulesReport(when: Act['when'], every: string): Act {
   const options = { every: every as Duration, job: report.name, input: { deed: 'ok' } }
-  return { when, play: ({ world: { user } }) => user.operate((app) => app.schedules.add(handed, options)) }
+  return { when, play: ({ world: { user } }) => user.operate((app) => operate(app).schedules.add(handed, options)) }
 }
 
 /** A person pauses a schedule and resumes it `ms` later. */
@@ -211,9 +213,9 @@ export function pausesSchedule(when: Act['when'], name: string, ms: number): Act
     when,
     play: async ({ world: { user, kernel, db } }) => {
       while (!db.schedules.has(name)) await kernel.passed(100)
-      await user.operate((app) => app.schedules.pause(name, { reason: 'the scenario says so' }))
+      await user.operate((app) => operate(app).schedules.pause(name, { reason: 'the scenario says so' }))
       await kernel.passed(ms)
-      await user.operate((app) => app.schedules.resume(name))
+      await user.operate((app) => operate(app).schedules.resume(name))
     },
   }
 }

@@ -1,5 +1,6 @@
 // After the storm: a random part of the fleet lives on and everything else is dead for ever. What must follow, follows (L1 …):
 // all work is done as if nothing had happened, the queue falls silent, and single losses are repaired within their bounds.
+import { operate } from '../../src/operate/index.ts'
 import { cast, finishing, type Part, partOf } from './cast.ts'
 import { examinations } from './examinations.ts'
 import { emptied, examineRecurring } from './examinations-recurring.ts'
@@ -164,7 +165,7 @@ export class Calm {
       // its neighbours, and then by itself in its last attempt (M36).
       const blameless = kept.soloCrashes >= 3 || !part.transacts || (part.many && deed === 'fails twice')
       oracle.check('L9', blameless, () => `${job} ${key} is quarantined, and nothing is wrong with it: ${kept.error}`)
-      if (blameless) void user.operate((app) => app.quarantine.release(job, key))
+      if (blameless) void user.operate((app) => operate(app).quarantine.release(job, key))
     }
   }
 

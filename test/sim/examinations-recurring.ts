@@ -1,5 +1,6 @@
 // Schedules in calm weather: each instant starts in time, whatever was lost is made good within its bound, downtime is caught up as
 // the policy says, and every instant of the whole history is accounted for. In the end all of them are ended.
+import { operate } from '../../src/operate/index.ts'
 import { within } from './examination.ts'
 import { ownLane, recursIn, report, ticks } from './recurring.ts'
 import type { ScheduleRow, SlotRow } from './store/schema.ts'
@@ -154,7 +155,7 @@ export async function examineRecurring(world: SimWorld): Promise<void> {
   let left = db.schedules.size
   for (const { name, endedAt } of db.schedules.values())
     if (endedAt !== null) left--
-    else void user.operate((app) => app.schedules.end(name)).then(() => left--)
+    else void user.operate((app) => operate(app).schedules.end(name)).then(() => left--)
   await within(world, 10_000, () => left === 0)
   // What has begun ends.
   await kernel.run(() => broken() || !isBusy(world), 20_000)

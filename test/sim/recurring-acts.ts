@@ -1,4 +1,5 @@
 // What people do with schedules in a history, and the schedule that is made at run time; each until it is done.
+import { operate } from '../../src/operate/index.ts'
 import { handed, type RecurringAct, report } from './recurring.ts'
 import type { SimWorld } from './world.ts'
 
@@ -20,7 +21,7 @@ export function playRecurring(world: SimWorld): void {
 }
 
 const add = ({ user }: SimWorld, options: RecurringAct['options']) =>
-  user.operate((app) => app.schedules.add(handed, { ...options, job: report.name, input: { deed: 'ok' } }))
+  user.operate((app) => operate(app).schedules.add(handed, { ...options, job: report.name, input: { deed: 'ok' } }))
 
 async function play(world: SimWorld, { kind, name, ms, options }: RecurringAct): Promise<void> {
   const { user, kernel, tally, db, trace } = world
@@ -31,14 +32,14 @@ async function play(world: SimWorld, { kind, name, ms, options }: RecurringAct):
   if (kind === 'run') {
     tally.fault('schedule run by hand')
     // Paused or ended by somebody else meanwhile: then it is not run.
-    return user.operate((app) => app.schedules.run(name).catch(ignoreStopped))
+    return user.operate((app) => operate(app).schedules.run(name).catch(ignoreStopped))
   }
   tally.fault(kind === 'pause' ? 'schedule paused' : 'schedule ended and resumed')
   if (kind === 'pause')
-    await user.operate((app) => app.schedules.pause(name, { reason: 'a storm' }).catch(ignoreStopped))
-  else await user.operate((app) => app.schedules.end(name).catch(ignoreStopped))
+    await user.operate((app) => operate(app).schedules.pause(name, { reason: 'a storm' }).catch(ignoreStopped))
+  else await user.operate((app) => operate(app).schedules.end(name).catch(ignoreStopped))
   await kernel.passed(ms)
-  await user.operate((app) => app.schedules.resume(name))
+  await user.operate((app) => operate(app).schedules.resume(name))
 }
 
 function ignoreStopped(error: unknown): void {

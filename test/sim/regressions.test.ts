@@ -1,6 +1,8 @@
 // Bugs of the core that the simulator found, each by its name: the moment in which it showed, played by itself, so that no
 // change of what seeds mean can hide it again. The seeds that found them are kept beside.
+
 import { expect, test } from 'vitest'
+import { operate } from '../../src/operate/index.ts'
 import { bill, cast, type Deed, ship } from './cast.ts'
 import { calm } from './network.ts'
 import type { Plan } from './plan.ts'
@@ -188,8 +190,8 @@ test('a schedule that was ended and resumed before its next instant runs at that
   await kernel.pass(4_300)
   let resumed = false
   void user
-    .operate((app) => app.schedules.end('tick.quick'))
-    .then(() => user.operate((app) => app.schedules.resume('tick.quick')))
+    .operate((app) => operate(app).schedules.end('tick.quick'))
+    .then(() => user.operate((app) => operate(app).schedules.resume('tick.quick')))
     .then(() => {
       resumed = true
     })
@@ -212,10 +214,10 @@ test('a resume accounts for every instant of the pause, also with a run by hand 
   await kernel.pass(4_800)
   let resumed = false
   const person = async () => {
-    await user.operate((app) => app.schedules.run('tick.quick'))
-    await user.operate((app) => app.schedules.pause('tick.quick', { reason: 'a test' }))
+    await user.operate((app) => operate(app).schedules.run('tick.quick'))
+    await user.operate((app) => operate(app).schedules.pause('tick.quick', { reason: 'a test' }))
     await kernel.passed(4_000)
-    await user.operate((app) => app.schedules.resume('tick.quick'))
+    await user.operate((app) => operate(app).schedules.resume('tick.quick'))
     resumed = true
   }
   void person()

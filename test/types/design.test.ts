@@ -1,5 +1,7 @@
 // The code of the design compiles as it stands there, and running it opens nothing.
+
 import { regrow, sql } from 'regrow'
+import { operate } from 'regrow/operate'
 import { postgres } from 'regrow/postgres'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -54,14 +56,29 @@ async function uses(id: string, ids: bigint[], to: string) {
     await tx.query('select 1')
     await welcomeEmail.enqueue({ to }, { tx })
   })
-  await app.schedules.add('digest.ada', { job: welcomeEmail, input: { to }, cron: '0 8 * * MON', tz: 'Asia/Kolkata' })
-  await app.schedules.add('backup.1', { job: backup, key: 1n, every: '1h', missed: { all: 3 }, overlap: 'queue' })
+  await operate(app).schedules.add('digest.ada', {
+    job: welcomeEmail,
+    input: { to },
+    cron: '0 8 * * MON',
+    tz: 'Asia/Kolkata',
+  })
+  await operate(app).schedules.add('backup.1', {
+    job: backup,
+    key: 1n,
+    every: '1h',
+    missed: { all: 3 },
+    overlap: 'queue',
+  })
   await worker.stop({ grace: '25s' })
 }
 
 test('the code of the design declares four jobs and opens nothing', () => {
   expect(uses).toBeTypeOf('function')
-  expect(app.jobs().map(({ name, kind, handled }) => [name, kind, handled])).toEqual([
+  expect(
+    operate(app)
+      .jobs()
+      .map(({ name, kind, handled }) => [name, kind, handled]),
+  ).toEqual([
     ['database.create', 'pending', true],
     ['backup.run', 'pending', false],
     ['email.welcome', 'input', false],

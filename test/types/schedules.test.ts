@@ -1,5 +1,6 @@
 // What the compiler knows of `schedules.add`: the key or the input of the job that it is given. Checked by `tsc`.
 import { regrow, sql } from 'regrow'
+import { operate } from 'regrow/operate'
 import { pglite } from 'regrow/pglite'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
@@ -10,7 +11,7 @@ const ship = app.job('ship', { key: 'bigint', pending })
 const pair = app.job('pair', { key: { shop: 'int', number: 'text' }, pending })
 const mail = app.job('mail', { input: z.object({ to: z.string(), at: z.coerce.date().optional() }) })
 const report = app.job('report', { schedule: { every: { weeks: 2 }, anchor: '2026-01-05T09:00', tz: 'Europe/Berlin' } })
-const { schedules } = app
+const { schedules } = operate(app)
 
 test('a key or an input is that of the job', () => {
   const right = () => {

@@ -26,6 +26,7 @@ const ROOMS: Record<string, readonly string[]> = {
   ...Object.fromEntries(STEPS.map((step) => [step, CORE])),
   app: [...CORE, ...STEPS, 'drivers'],
   'index.ts': [...CORE, ...STEPS, 'drivers', 'app'],
+  'operate/index.ts': [...CORE, ...STEPS, 'app'],
   // drivers/driver.ts is the port that every driver fills; the folders beside it are the drivers.
   drivers: [...CORE, 'drivers'],
   // How drivers speak SQL to whatever client they have.
@@ -60,6 +61,7 @@ const OUTER = ['cli', 'dashboard', 'testing']
 function roomOf(path: string): string {
   const parts = path.split('/')
   if (path.startsWith(`${POSTGRES_STORE}/`)) return POSTGRES_STORE
+  if (path === 'operate/index.ts') return path
   if (parts[0] === 'drivers' && parts.length > 2) return `drivers/${parts[1]}`
   return parts[0] as string
 }
@@ -87,7 +89,7 @@ function interfacesIn(text: string): { name: string; methods: string[] }[] {
   }))
 }
 
-const isPublicIndex = (target: string): boolean => target === 'index.ts' || /^drivers\/[^/]+\/index\.ts$/.test(target)
+const isDoor = (target: string): boolean => /^(?:operate\/|drivers\/(?:[^/]+\/)?)?index\.ts$/.test(target)
 
 export const rules: readonly Rule[] = [
   {
@@ -113,16 +115,20 @@ export const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'dashboard, cli and testing use the public index only',
+    name: 'dashboard, cli and testing use the front doors only',
     why: 'They are users like any other: what they need, users need too, and it has to be public.',
     instead:
-      'Export it from src/index.ts or from the index of a driver. testing may also `import type` the ports of src/store and src/queue.',
+      'Export it from src/index.ts, src/operate/index.ts, src/drivers/index.ts or the index of a driver. cli and dashboard may also import src/base, testing may `import type` the ports of src/store and src/queue.',
     check(file) {
       const own = roomOf(file.path)
       if (!OUTER.includes(own)) return []
       const isPort = (room: string, each: Import): boolean =>
         own === 'testing' && each.typeOnly && (room === 'store' || room === 'queue')
-      return importsThat(file, (target, room, each) => room !== own && !isPublicIndex(target) && !isPort(room, each))
+      const isText = (room: string): boolean => own !== 'testing' && room === 'base'
+      return importsThat(
+        file,
+        (target, room, each) => room !== own && !isDoor(target) && !isPort(room, each) && !isText(room),
+      )
     },
   },
   {

@@ -78,9 +78,12 @@ describe('a rule that is broken is seen', () => {
         ['dashboard/index.ts', `import type { x } from '../store/ledger.ts'`],
         ['testing/index.ts', `import { x } from '../store/ledger.ts'`],
         ['testing/index.ts', `import { x } from '../drivers/memory/queue.ts'`],
+        ['testing/index.ts', `import { x } from '../base/duration.ts'`],
       ],
       kept: [
         ['cli/main.ts', `import { x } from '../index.ts'\nimport { y } from './config.ts'`],
+        ['cli/main.ts', `import { x } from '../operate/index.ts'\nimport { y } from '../base/duration.ts'`],
+        ['testing/index.ts', `import { x } from '../drivers/index.ts'`],
         [
           'testing/index.ts',
           `import type { x } from '../store/ledger.ts'\nimport { y } from '../drivers/memory/index.ts'`,

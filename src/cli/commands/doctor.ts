@@ -1,6 +1,6 @@
 // regrow doctor: what is wrong, or will be, before it is an outage; for people, and for CI. It only reads: --fix prints
 // statements for a person to run.
-import type { DoctorReport } from '../../index.ts'
+import { type DoctorReport, operate } from '../../operate/index.ts'
 import { appArgs, command, exitCodes, usage } from '../command.ts'
 import { withApp } from '../open.ts'
 import { showingProgress } from '../progress.ts'
@@ -35,7 +35,7 @@ export const doctor = command({
       )
     return withApp(args, cli, async ({ app, from }) => {
       const { value, stopped } = await showingProgress(cli, (long) =>
-        app.doctor({ ...long, ...(jobs.length > 0 ? { jobs } : {}) }),
+        operate(app).doctor({ ...long, ...(jobs.length > 0 ? { jobs } : {}) }),
       )
       const report = without(value, ignored)
       const idle = ignored.filter((code) => value.findings.every((finding) => finding.code !== code))

@@ -1,5 +1,8 @@
 // regrow enqueue: one key or one input, by the name of its job.
-import { type DeclaredJob, type EnqueueReport, nearest } from '../../index.ts'
+
+import { nearest } from '../../base/suggest.ts'
+import type { EnqueueReport } from '../../index.ts'
+import { type DeclaredJob, operate } from '../../operate/index.ts'
 import { appArgs, command, usage } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { withApp } from '../open.ts'
@@ -33,7 +36,7 @@ export const enqueue = command({
   ],
   run: (args, cli) =>
     withApp(args, cli, async ({ app }) => {
-      const jobs = app.jobs()
+      const jobs = operate(app).jobs()
       const job = jobs.find(({ name }) => name === args.job)
       if (!job) throw unknown(args.job, jobs)
       const options = { ...when(args), ...jitter(args.jitter) }
@@ -44,7 +47,7 @@ export const enqueue = command({
       const report = await job.enqueue(itemOf(job, args.item), options)
       cli.out.result({ job: job.name, ...report }, () => told(job.name, report))
       if (report.dropped > 0) cli.out.note(`The queue did not take the hint${why}. The work is safe: a sweep finds it.`)
-      else if (!(await app.queue()).shared)
+      else if (!(await operate(app).queue()).shared)
         cli.out.note('The queue is in memory and ends with this process: a worker finds the work at its next sweep.')
       return report.dropped > 0 ? 1 : 0
     }),

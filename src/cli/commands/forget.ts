@@ -1,5 +1,7 @@
 // regrow forget: what the store and the queue hold of a job that is gone from the code.
-import { type ForgetReport, RegrowError } from '../../index.ts'
+
+import { RegrowError } from '../../index.ts'
+import { type ForgetReport, operate } from '../../operate/index.ts'
 import { appArgs, command, storeArgs } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { withStore } from '../open.ts'
@@ -24,13 +26,15 @@ export const forget = command({
   run: ({ job, force, author, ...where }, cli) =>
     withStore(where, cli, async ({ app }) => {
       const by = { author: author ?? cli.around.author }
-      const report = await app.forget(job, { ...by, force: force === true }).catch(async (error: unknown) => {
-        const asks = cli.around.interactive && !cli.out.json
-        if (!asks || !(error instanceof RegrowError) || error.code !== 'job_has_work') throw error
-        const [what = ''] = error.message.split('\n', 1)
-        await confirm(cli, false, `${visible(what)}. Delete them, and forget it?`)
-        return app.forget(job, { ...by, force: true })
-      })
+      const report = await operate(app)
+        .forget(job, { ...by, force: force === true })
+        .catch(async (error: unknown) => {
+          const asks = cli.around.interactive && !cli.out.json
+          if (!asks || !(error instanceof RegrowError) || error.code !== 'job_has_work') throw error
+          const [what = ''] = error.message.split('\n', 1)
+          await confirm(cli, false, `${visible(what)}. Delete them, and forget it?`)
+          return operate(app).forget(job, { ...by, force: true })
+        })
       cli.out.result(report, () => forgotten(report))
       return 0
     }),

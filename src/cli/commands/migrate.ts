@@ -1,5 +1,7 @@
 // regrow migrate: brings regrow's tables up to date, or prints the SQL for teams with a tool of their own.
+
 import { migrationScript } from '../../drivers/postgres/index.ts'
+import { operate } from '../../operate/index.ts'
 import { appArgs, command, storeArgs, usage } from '../command.ts'
 import { withStore } from '../open.ts'
 import { visible } from '../output.ts'
@@ -35,7 +37,7 @@ export const migrate = command({
       args,
       cli,
       async ({ app, from: store }) => {
-        const { from, to } = await app.migrate()
+        const { from, to } = await operate(app).migrate()
         cli.out.result({ store, from, to }, () =>
           from === to
             ? `${visible(store)}: up to date, version ${to}`

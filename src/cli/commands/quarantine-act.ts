@@ -1,6 +1,8 @@
 // regrow quarantine release and drop: by key, all of a job, or all that a filter finds. What concerns many is counted first,
 // and wants a yes.
-import type { ActOptions, App, LongOptions, QuarantineKeys } from '../../index.ts'
+
+import type { App } from '../../index.ts'
+import { type ActOptions, type LongOptions, operate, type QuarantineKeys } from '../../operate/index.ts'
 import { type Cli, command, exitCodes, usage } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { withStore } from '../open.ts'
@@ -30,7 +32,7 @@ export const release = command({
   ],
   run: (given, cli) =>
     act(given, cli, { verb: 'release', past: 'released' }, async (app, job, keys, options) => {
-      const { count, released, missing } = await app.quarantine.release(job, keys, options)
+      const { count, released, missing } = await operate(app).quarantine.release(job, keys, options)
       return { count, keys: released, missing }
     }),
 })
@@ -48,7 +50,7 @@ export const drop = command({
   ],
   run: (given, cli) =>
     act(given, cli, { verb: 'drop', past: 'dropped' }, async (app, job, keys, options) => {
-      const { count, dropped, missing } = await app.quarantine.drop(job, keys, options)
+      const { count, dropped, missing } = await operate(app).quarantine.drop(job, keys, options)
       return { count, keys: dropped, missing }
     }),
 })
@@ -97,7 +99,7 @@ async function act(given: Given, cli: Cli, words: Words, actOn: ActOn): Promise<
     )
   return withStore(given, cli, async ({ app }) => {
     if (keys.length > 0 && job !== undefined) return byKey(app, cli, words, job, keys, actOn)
-    const counts = await app.quarantine.count({ ...(job === undefined ? {} : { job }), ...filter })
+    const counts = await operate(app).quarantine.count({ ...(job === undefined ? {} : { job }), ...filter })
     const total = counts.reduce((sum, { count }) => sum + count, 0)
     if (total > 0) await confirm(cli, given.yes === true, question(words, counts, total))
     return ofMany(app, cli, words, { job, counts, keys: filtered ? { where: filter } : { all: true } }, actOn)

@@ -1,5 +1,7 @@
 // regrow quarantine: what failed for good, why, and what becomes of it.
-import { type ErrorGroup, type QuarantinedKey, RegrowError } from '../../index.ts'
+
+import { RegrowError } from '../../index.ts'
+import { type ErrorGroup, operate, type QuarantinedKey } from '../../operate/index.ts'
 import { command, exitCodes, type Group, wholeNumber } from '../command.ts'
 import { withStore } from '../open.ts'
 import { brief, type Output, table, visible } from '../output.ts'
@@ -30,18 +32,22 @@ const list = command({
     const page = { ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
     return withStore(args, cli, async ({ app }) => {
       const every = async ({ onProgress, signal }: Long) => {
-        const total = (await app.quarantine.count(choice)).reduce((sum, { count }) => sum + count, 0)
+        const total = (await operate(app).quarantine.count(choice)).reduce((sum, { count }) => sum + count, 0)
         const keys: QuarantinedKey[] = []
         let next: string | null = after ?? ''
         while (next !== null && !signal.aborted) {
-          const found = await app.quarantine.list({ ...choice, limit: 1_000, ...(next ? { after: next } : {}) })
+          const found = await operate(app).quarantine.list({
+            ...choice,
+            limit: 1_000,
+            ...(next ? { after: next } : {}),
+          })
           keys.push(...found.keys)
           next = found.next
           onProgress({ what: 'quarantine', done: keys.length, total })
         }
         return { keys, next }
       }
-      const once = () => app.quarantine.list({ ...choice, ...page })
+      const once = () => operate(app).quarantine.list({ ...choice, ...page })
       const { value, stopped } = args.all ? await showingProgress(cli, every) : { value: await once(), stopped: false }
       cli.out.result(value, () => listText(value, isFiltered(args), cli.out.color))
       return stopped ? exitCodes.stopped : exitCodes.fine
@@ -86,7 +92,7 @@ const errors = command({
     const limit = wholeNumber(args.limit, 'limit', 1)
     const choice = { ...(args.job ? { job: args.job } : {}), ...(limit ? { limit } : {}), ...filterOf(args) }
     return withStore(args, cli, async ({ app }) => {
-      const groups = await app.quarantine.errors(choice)
+      const groups = await operate(app).quarantine.errors(choice)
       cli.out.result({ errors: groups }, () => errorsText(groups, isFiltered(args), cli.out.color))
       return 0
     })
@@ -122,7 +128,7 @@ const show = command({
   examples: [['regrow quarantine show database.create 42', '']],
   run: (args, cli) =>
     withStore(args, cli, async ({ app }) => {
-      const found = await app.quarantine.show(args.job, args.key)
+      const found = await operate(app).quarantine.show(args.job, args.key)
       if (!found) throw notThere(args.job, args.key)
       cli.out.result(found, () => {
         const { color } = cli.out

@@ -1,5 +1,8 @@
 // regrow schedules: what recurs, how it stands and when it fires; pause, resume, run, end and remove one.
-import { type App, nearest, RegrowError } from '../../index.ts'
+
+import { nearest } from '../../base/suggest.ts'
+import { type App, RegrowError } from '../../index.ts'
+import { operate } from '../../operate/index.ts'
 import { appArgs, command, type Group, storeArgs, usage, wholeNumber } from '../command.ts'
 import { withStore } from '../open.ts'
 import { table, visible } from '../output.ts'
@@ -35,7 +38,7 @@ const list = command({
     const { job, after } = args
     const choice = { ...(job ? { job } : {}), ...(after ? { after } : {}), ...(limit ? { limit } : {}) }
     return withStore(args, cli, async ({ app }) => {
-      const { schedules, next } = await app.schedules.list(choice)
+      const { schedules, next } = await operate(app).schedules.list(choice)
       cli.out.result({ schedules, next }, () => {
         if (schedules.length === 0)
           return 'No schedule yet: a worker that has a job with `schedule` makes it when it starts.'
@@ -59,7 +62,7 @@ const show = command({
   async run(args, cli) {
     const slots = wholeNumber(args.slots, 'slots', 1)
     return withStore(args, cli, async ({ app }) => {
-      const found = await app.schedules.show(args.schedule, slots ? { slots } : {})
+      const found = await operate(app).schedules.show(args.schedule, slots ? { slots } : {})
       if (!found) throw await notThere(app, args.schedule)
       cli.out.result(found, () => scheduleText(found, cli.out.color, cli.around.screen()?.columns))
       return 0
@@ -80,9 +83,9 @@ const next = command({
   async run(args, cli) {
     const count = wholeNumber(args.count, 'count', 1)
     return withStore(args, cli, async ({ app }) => {
-      const found = await app.schedules.show(args.schedule, { slots: 0 })
+      const found = await operate(app).schedules.show(args.schedule, { slots: 0 })
       if (!found) throw await notThere(app, args.schedule)
-      const instants = (await app.schedules.next(args.schedule, count)).map((at) => ({
+      const instants = (await operate(app).schedules.next(args.schedule, count)).map((at) => ({
         at,
         local: localText(at, found.tz),
       }))
@@ -113,7 +116,7 @@ const pause = command({
     if (reason === undefined)
       throw usage('--reason is missing', 'Say why: --reason "…". Whoever finds the schedule paused reads it.')
     return withStore(args, cli, async ({ app }) => {
-      await app.schedules.pause(name, { reason, author: args.author ?? cli.around.author })
+      await operate(app).schedules.pause(name, { reason, author: args.author ?? cli.around.author })
       cli.out.result({ schedule: name, paused: true, reason }, () =>
         [
           `${visible(name)} is paused: ${visible(reason)}`,
@@ -133,9 +136,9 @@ const resume = command({
   examples: [['regrow schedules resume report.nightly', '']],
   run: ({ schedule: name, ...args }, cli) =>
     withStore(args, cli, async ({ app }) => {
-      await app.schedules.resume(name, { author: args.author ?? cli.around.author })
-      const found = await app.schedules.show(name, { slots: 0 })
-      const [first] = await app.schedules.next(name, 1)
+      await operate(app).schedules.resume(name, { author: args.author ?? cli.around.author })
+      const found = await operate(app).schedules.show(name, { slots: 0 })
+      const [first] = await operate(app).schedules.next(name, 1)
       cli.out.result({ schedule: name, resumed: true, next: first ?? null, live: found?.live ?? false }, () => {
         const when = first && found ? `Its next instant is ${localText(first, found.tz)}.` : 'It fires no more.'
         const absent = found?.live ? '' : ' No live worker has its job: slots are made when one does.'
@@ -154,8 +157,8 @@ const run = command({
   examples: [['regrow schedules run report.nightly', '']],
   run: ({ schedule: name, ...args }, cli) =>
     withStore(args, cli, async ({ app }) => {
-      const { at, key } = await app.schedules.run(name, { author: args.author ?? cli.around.author })
-      const live = (await app.schedules.show(name, { slots: 0 }))?.live ?? false
+      const { at, key } = await operate(app).schedules.run(name, { author: args.author ?? cli.around.author })
+      const live = (await operate(app).schedules.show(name, { slots: 0 }))?.live ?? false
       cli.out.result({ schedule: name, at, key, live }, () =>
         live
           ? `${visible(name)}: the slot ${visible(key)} is queued.`
@@ -179,7 +182,7 @@ const end = command({
         'Add --yes if that is meant. `regrow schedules pause` stops it for a while.',
       )
     return withStore(args, cli, async ({ app }) => {
-      await app.schedules.end(name, { author: args.author ?? cli.around.author })
+      await operate(app).schedules.end(name, { author: args.author ?? cli.around.author })
       cli.out.result(
         { schedule: name, ended: true },
         () => `${visible(name)} has ended. It comes back with: regrow schedules resume ${visible(name)}`,
@@ -203,7 +206,7 @@ const remove = command({
         'Add --yes if that is meant. `regrow schedules end` keeps its history and can be taken back.',
       )
     return withStore(args, cli, async ({ app }) => {
-      await app.schedules.remove(name, { author: args.author ?? cli.around.author })
+      await operate(app).schedules.remove(name, { author: args.author ?? cli.around.author })
       cli.out.result({ schedule: name, removed: true }, () => `${visible(name)} is removed, with its history.`)
       return 0
     })
@@ -211,7 +214,7 @@ const remove = command({
 })
 
 async function notThere(app: App, name: string): Promise<RegrowError> {
-  const { schedules } = await app.schedules.list({ limit: 1_000 })
+  const { schedules } = await operate(app).schedules.list({ limit: 1_000 })
   const guess = nearest(
     name,
     schedules.map((each) => each.name),

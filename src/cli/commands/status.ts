@@ -1,7 +1,8 @@
 // regrow status: how every job and worker stands, and what is wrong, from regrow's tables. Once, again and again (--watch),
 // or for a monitor (--check).
-import type { Health } from '../../index.ts'
-import { milliseconds } from '../../index.ts'
+
+import { milliseconds } from '../../base/duration.ts'
+import { type Health, operate } from '../../operate/index.ts'
 import { appArgs, type Cli, command, exitCodes, storeArgs, usage } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { type Opened, withStore } from '../open.ts'
@@ -66,7 +67,7 @@ const watched =
   }
 
 async function once({ app, from }: Opened, cli: Cli, view: View): Promise<number> {
-  const health = await app.health()
+  const health = await operate(app).health()
   const { text, code } = view(health, from, cli)
   cli.out.result({ store: from, ...health }, text)
   return code
@@ -84,7 +85,12 @@ async function watch({ app, from }: Opened, cli: Cli, everyMs: number, view: Vie
   )
   let code: number = exitCodes.fine
   for (let first = true; !ended; first = false) {
-    const seen = await Promise.race([app.health().catch((error: unknown) => ({ error })), stopped])
+    const seen = await Promise.race([
+      operate(app)
+        .health()
+        .catch((error: unknown) => ({ error })),
+      stopped,
+    ])
     if (seen === undefined) break
     if ('error' in seen) {
       // An address that is wrong from the start is a mistake, not an outage.

@@ -1,5 +1,6 @@
 // regrow sweep: whole passes of some jobs now, or what they would do.
-import { readable, type SweepReport } from '../../index.ts'
+import { readable } from '../../base/duration.ts'
+import { operate, type SweepReport } from '../../operate/index.ts'
 import { appArgs, command, exitCodes, usage } from '../command.ts'
 import { withApp } from '../open.ts'
 import { brief, type Output, table, visible } from '../output.ts'
@@ -27,8 +28,10 @@ export const sweep = command({
     return withApp(args, cli, async ({ app }) => {
       const dryRun = args['dry-run'] === true
       const choice = { dryRun, ...(job === undefined ? {} : { jobs: [job] }) }
-      const { value: reports, stopped } = await showingProgress(cli, (long) => app.sweep({ ...choice, ...long }))
-      const { shared } = await app.queue()
+      const { value: reports, stopped } = await showingProgress(cli, (long) =>
+        operate(app).sweep({ ...choice, ...long }),
+      )
+      const { shared } = await operate(app).queue()
       cli.out.result({ sweeps: reports, stopped }, () => describe(reports, dryRun, stopped, cli.out.color))
       if (!dryRun && !shared)
         cli.out.note('The queue is in memory and ends with this process; the sweep is due again for the next worker.')

@@ -1,5 +1,6 @@
 // regrow why: why one key does not run, what comes next, and what to type.
-import { readable, type Why, type WhyFacts } from '../../index.ts'
+import { readable } from '../../base/duration.ts'
+import { operate, type Why, type WhyFacts } from '../../operate/index.ts'
 import { appArgs, command } from '../command.ts'
 import { withApp as open } from '../open.ts'
 import { brief, type Output, relative, visible } from '../output.ts'
@@ -25,7 +26,7 @@ export const why = command({
   ],
   run: (args, cli) =>
     open(args, cli, async ({ app }) => {
-      const found = await app.why(args.job, args.key)
+      const found = await operate(app).why(args.job, args.key)
       cli.out.result(found, () => whyText(found, args.app, cli.out.color))
       return 0
     }),

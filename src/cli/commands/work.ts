@@ -1,7 +1,9 @@
 // regrow work: a worker until a signal comes. The first one ends it gently, the second at once. With too many slots stuck
 // it ends by itself, for the supervisor to start it anew.
+
+import { milliseconds } from '../../base/duration.ts'
 import type { App, Duration, WorkOptions } from '../../index.ts'
-import { milliseconds } from '../../index.ts'
+import { operate } from '../../operate/index.ts'
 import { appArgs, type Cli, command, exitCodes, usage, wholeNumber } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { type Opened, withApp } from '../open.ts'
@@ -116,7 +118,7 @@ const leftBehind =
 
 /** The one line at the start. */
 async function announce(app: App, from: string, jobs: readonly string[], { around, out }: Cli, concurrency: number) {
-  const { name: queue } = await app.queue()
+  const { name: queue } = await operate(app).queue()
   const { pid } = around
   out.result(
     { working: { app: from, jobs, concurrency, queue, pid } },
@@ -126,8 +128,10 @@ async function announce(app: App, from: string, jobs: readonly string[], { aroun
 }
 
 function refuseIdle({ app, handlers, from }: Opened): void {
-  const bare = app.jobs().filter(({ name, handled }) => !handled && !handlers.some(({ job }) => job.name === name))
-  if (app.jobs().length > bare.length) return
+  const bare = operate(app)
+    .jobs()
+    .filter(({ name, handled }) => !handled && !handlers.some(({ job }) => job.name === name))
+  if (operate(app).jobs().length > bare.length) return
   throw usage(
     `${from} has ${bare.length === 0 ? 'no jobs' : 'no handlers'}`,
     bare.length === 0

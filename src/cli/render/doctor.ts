@@ -1,6 +1,7 @@
 // What the doctor found as people read it: findings with their reasons, what pending queries cost, and statements as a script.
-import type { DoctorFinding, DoctorReport, JobCosts, StatementCost } from '../../index.ts'
-import { redact } from '../../index.ts'
+
+import { redact } from '../../base/redact.ts'
+import type { DoctorFinding, DoctorReport, JobCosts, StatementCost } from '../../operate/index.ts'
 import { fittedTable, type Output, visible } from '../output.ts'
 
 /** Where no terminal says otherwise. */

@@ -1,6 +1,7 @@
 // Health as people read it: what is wrong, what waits, how the sweeps stand, who works, and when the queue was lost last.
-import type { Finding, HealRow, Health, JobHealth, WorkerRow } from '../../index.ts'
-import { readable } from '../../index.ts'
+
+import { readable } from '../../base/duration.ts'
+import type { Finding, HealRow, Health, JobHealth, WorkerRow } from '../../operate/index.ts'
 import { brief, type Column, fittedTable, type Output, relative, visible } from '../output.ts'
 
 /** Where no terminal says otherwise. */

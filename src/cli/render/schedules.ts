@@ -1,5 +1,7 @@
 // Schedules as people read them: what recurs, how it stands, its slots, and instants by the clocks of its zone.
-import { type HandedOver, readable, type ScheduleInfo, type SlotInfo } from '../../index.ts'
+
+import { readable } from '../../base/duration.ts'
+import type { HandedOver, ScheduleInfo, SlotInfo } from '../../operate/index.ts'
 import { brief, type Column, fittedTable, type Output, visible } from '../output.ts'
 
 /** Where no terminal says otherwise. */

@@ -1,6 +1,6 @@
 // Health on one screen of a terminal: everything where it fits; else what is wrong, and as many jobs as there is room for,
 // those that need a look first. No line is longer than the screen is wide, so nothing wraps and nothing scrolls.
-import type { Health, JobHealth } from '../../index.ts'
+import type { Health, JobHealth } from '../../operate/index.ts'
 import { cut, type Output } from '../output.ts'
 import { findingMessages, healthHead, healthText, jobsTable, workersTable } from './health.ts'
 

@@ -44,7 +44,7 @@ const own = {
     'What runs is not what this app declares: a changed pending query takes effect when the old workers are gone.',
 } as const satisfies Record<string, string>
 
-/** What `app.health()` finds, too. */
+/** What `operate(app).health()` finds, too. */
 const ofHealth: Readonly<Record<FindingCode, string>> = {
   sweep_missing: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   sweep_never: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',

@@ -12,7 +12,7 @@ import { whys } from './finding-texts.ts'
 /** Longer than a deploy takes: until then old and new workers live side by side on purpose. */
 const deployMs = 15 * 60_000
 
-/** What `app.health()` finds, with its reason. */
+/** What `operate(app).health()` finds, with its reason. */
 export const ofHealth = ({ findings }: Health): DoctorFinding[] =>
   findings.map(({ level, code, job, message, hint }) => ({
     level,

@@ -1,6 +1,6 @@
 // What a case of the queue suite works with, and the short words its steps are written in.
 import assert from 'node:assert/strict'
-import type { Clock } from '../../index.ts'
+import type { Clock } from '../../drivers/index.ts'
 import type { Hint, PoppedHint, QueueBounds } from '../../queue/hint.ts'
 import type { PopQueue, Queue } from '../../queue/queue.ts'
 import { within } from '../suite.ts'

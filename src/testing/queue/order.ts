@@ -1,6 +1,6 @@
 // Rules of time: hints come out when they are due, in that order, by the queue's own clock.
 import assert from 'node:assert/strict'
-import type { Clock } from '../../index.ts'
+import type { Clock } from '../../drivers/index.ts'
 import type { Case } from '../suite.ts'
 import { drain, hint, hourMs, next, pop, promptMs, type QueueContext } from './context.ts'
 

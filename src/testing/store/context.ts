@@ -1,6 +1,7 @@
 // What a case of the store suite works with, and the short words its steps are written in.
 import assert from 'node:assert/strict'
-import type { Clock, Handler } from '../../index.ts'
+import type { Clock } from '../../drivers/index.ts'
+import type { Handler } from '../../index.ts'
 import type { Claim, SettleRow, TakeAnswer } from '../../store/ledger.ts'
 import type { Store } from '../../store/store.ts'
 import type { StoreDatabase } from '../store-database.ts'

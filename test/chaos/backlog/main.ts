@@ -1,10 +1,12 @@
 // npm run chaos -- backlog: millions of pending rows at once, and a queue that may hold fifty thousand of them; then it counts how
 // much the queue ever held. `-- --rows 5000000 --hints 50000 --workers 2 --batch 500 --limit 1800`
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres } from '../../../src/drivers/postgres/index.ts'
 import { regrow } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { startPostgres } from '../../../tools/services/index.ts'
 import { Crew } from '../../processes/crew.ts'
 import { readFlags } from '../flags.ts'
@@ -43,7 +45,7 @@ const url = await server.createDatabase('backlog')
 const client = new pg.Client({ connectionString: url })
 await client.connect()
 const app = regrow({ store: postgres(url) })
-await app.migrate()
+await operate(app).migrate()
 await app.close()
 await client.query(`create table rows (id bigint primary key, state text not null, runs int not null default 0)`)
 await client.query(`insert into rows select n, 'pending' from generate_series(1, ${flags.rows}) n`)

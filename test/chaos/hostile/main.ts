@@ -1,6 +1,8 @@
 // npm run chaos -- hostile: a bad row, value, answer or event for each point where one of them might stop its neighbours, in as many jobs, beside
 // 10,000 good rows; then it counts. `-- --rows 10000 --rest 60`
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { operate } from '../../../src/operate/index.ts'
 import { readFlags } from '../flags.ts'
 import { type HostileEvent, hostileEvents, unsaid } from './events.ts'
 import { hostileJobs, insertBadRows, insertGoodRows } from './jobs.ts'
@@ -117,7 +119,7 @@ process.exitCode = wrong.length > 0 ? 1 : 0
 /** Callers of inputs wait for nobody's transaction but that of their own name; users' names are apart from those of schedules. */
 async function heldNames(): Promise<void> {
   await mail.enqueue({ to: 'held back for an hour' }, { unique: 'schedule nightly', in: '1h' })
-  await apps.bob.schedules.add('nightly', { job: mail, input: { to: 'nightly' }, every: '2s' } as never)
+  await operate(apps.bob).schedules.add('nightly', { job: mail, input: { to: 'nightly' }, every: '2s' } as never)
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve

@@ -1,9 +1,11 @@
 // The world of `npm run chaos -- hostile`: a Postgres behind a proxy that can fall silent, a Redis, two workers with different roles and leases, and
 // an ear for everything that health, doctor, why and the events say.
+
 import pg from 'pg'
 import { postgres } from '../../../src/drivers/postgres/index.ts'
 import { redis } from '../../../src/drivers/redis/index.ts'
 import { type App, regrow, type WorkerHandle } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { startPostgres, startRedis } from '../../../tools/services/index.ts'
 import { startProxy } from '../../services/proxy.ts'
 import { declareHostile, hostileTables } from './jobs.ts'
@@ -25,7 +27,7 @@ export async function openHostileWorld() {
   await admin.connect()
   await admin.query(hostileTables)
   const migrator = regrow({ store: postgres(adminUrl), log: false })
-  await migrator.migrate()
+  await operate(migrator).migrate()
   await migrator.close()
   const passwords = { alice: 'first', bob: 'first' }
   for (const [role, settings] of [
@@ -120,11 +122,11 @@ export async function listen(
   const found = (who: string) => (each: { code: string; job: string | null; message: string }) =>
     said.add(`${who} ${each.code}${each.job === null ? '' : ` ${each.job}`}`, each.message)
   await Promise.all([
-    asks(1_000, async () => (await bob.health()).findings.forEach(found('health'))),
-    asks(5_000, async () => (await alice.doctor()).findings.forEach(found('doctor'))),
+    asks(1_000, async () => (await operate(bob).health()).findings.forEach(found('health'))),
+    asks(5_000, async () => (await operate(alice).doctor()).findings.forEach(found('doctor'))),
     asks(5_000, async () => {
       for (const [job, key] of await keys()) {
-        const { reason, sentence } = await bob.why(job, key)
+        const { reason, sentence } = await operate(bob).why(job, key)
         said.add(`why ${reason} ${job} ${key.slice(0, 12)}`, sentence)
       }
     }),

@@ -1,5 +1,6 @@
 // npm run chaos -- kill: workers on a Postgres of their own are killed, stopped and told to end all the time, handlers crash, rows
 // come in late; then it counts. `-- --seconds 180 --rows 200000 --workers 4 --seed N --lease 3 --every 2 --no-poison`
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres } from '../../../src/drivers/postgres/index.ts'
 import { regrow } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { Seeded } from '../../../src/testing/seeded.ts'
 import { startPostgres } from '../../../tools/services/index.ts'
 import { Crew } from '../../processes/crew.ts'
@@ -57,7 +59,7 @@ const client = new pg.Client({ connectionString: url })
 await client.connect()
 await client.query(tables)
 const app = regrow({ store: postgres(url) })
-await app.migrate()
+await operate(app).migrate()
 await app.close()
 
 const feeder = new Feeder(url, rows, new Seeded(seed))

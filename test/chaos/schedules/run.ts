@@ -1,10 +1,12 @@
 // Workers with schedules of every second: one of them is killed -9 and replaced every few seconds, and the queue wiped; then
 // they stop, and every instant is counted. `npm run chaos -- schedules` judges it.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres } from '../../../src/drivers/postgres/index.ts'
 import { regrow } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { Seeded } from '../../../src/testing/seeded.ts'
 import { Crew } from '../../processes/crew.ts'
 import { faults, noFaults } from '../faults.ts'
@@ -60,7 +62,7 @@ export async function scheduleRun(options: ScheduleRunOptions): Promise<Schedule
   await client.connect()
   await client.query(`create table effects (schedule text not null, slot timestamptz not null, pid int not null)`)
   const app = regrow({ store: postgres(url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const calm = new AbortController()

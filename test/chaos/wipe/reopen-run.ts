@@ -1,5 +1,6 @@
 // One process with a PGlite and its queue in memory, killed -9 and reopened again and again: each kill loses the queue. Ends
 // when nothing is pending; then it counts. `npm run chaos -- wipe` judges it.
+
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { pglite } from '../../../src/drivers/pglite/index.ts'
 import { regrow } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { Crew } from '../../processes/crew.ts'
 import { type Note, readWorkerNotes, troubles } from '../notes.ts'
 import { fillRows, verdictOf, type WipeVerdict, type WipeWorkerSettings, wipeTables } from './jobs.ts'
@@ -60,7 +62,7 @@ export async function reopenRun(options: ReopenOptions): Promise<ReopenResult> {
     await db.exec(wipeTables)
     await db.query(fillRows, [options.rows])
     await db.exec('analyze rows')
-    await regrow({ store: pglite(db) }).migrate()
+    await operate(regrow({ store: pglite(db) })).migrate()
   })
   const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const began = performance.now()

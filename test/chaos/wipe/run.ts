@@ -1,10 +1,12 @@
 // Workers on a Postgres with its queue: the queue is wiped every few seconds, and a random worker killed -9 and replaced, until
 // nothing is pending; then it counts. `npm run chaos -- wipe` judges it.
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { postgres } from '../../../src/drivers/postgres/index.ts'
 import { regrow } from '../../../src/index.ts'
+import { operate } from '../../../src/operate/index.ts'
 import { Seeded } from '../../../src/testing/seeded.ts'
 import { Crew } from '../../processes/crew.ts'
 import { faults, noFaults } from '../faults.ts'
@@ -79,7 +81,7 @@ export async function wipeRun(options: WipeOptions): Promise<WipeResult> {
   await client.query(fillRows, [options.rows])
   await client.query('analyze rows')
   const app = regrow({ store: postgres(url) })
-  await app.migrate()
+  await operate(app).migrate()
   await app.close()
   const crew = new Crew(fileURLToPath(new URL('./worker.mjs', import.meta.url)))
   const began = performance.now()

@@ -9,6 +9,7 @@ const file = openSync(`${folder}/${process.pid}-${Math.round(performance.timeOri
 const note = (...words) => writeSync(file, `${Date.now()} ${words.join(' ')}\n`)
 note('begun')
 const { regrow } = await import(`${build}/index.js`)
+const { operate } = await import(`${build}/operate/index.js`)
 
 async function driver() {
   if (store.url) return (await import(`${build}/drivers/postgres/index.js`)).postgres(store.url)
@@ -40,7 +41,7 @@ app.on('queue.down', ({ error }) => note('down', error))
 app.on('loop.failed', ({ loop, error }) => note('failed', loop, String(error).split('\n')[0]))
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 
-await app.queue()
+await operate(app).queue()
 note('open')
 const worker = app.work({ handlers: [mark], concurrency })
 process.on('SIGTERM', async () => {

@@ -2,3 +2,4 @@
 import type { App } from 'regrow'
 
 declare const app: App
+declare const operate: typeof import('regrow/operate').operate

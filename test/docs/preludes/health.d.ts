@@ -3,3 +3,4 @@ import type { App } from 'regrow'
 
 declare const app: App
 declare const pager: { alert(what: { key: string; message: string; hint: string }): void }
+declare const operate: typeof import('regrow/operate').operate

@@ -12,3 +12,4 @@ declare const carrier: { send(id: bigint, options: { idempotencyKey: string; sig
 declare const provider: {
   backUp(id: bigint, options: { idempotencyKey: string; signal: AbortSignal }): Promise<string>
 }
+declare const operate: typeof import('regrow/operate').operate

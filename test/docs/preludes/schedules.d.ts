@@ -5,3 +5,4 @@ import type { z } from 'zod'
 declare const app: App
 declare const digest: InputJob<z.ZodObject<{ to: z.ZodEmail }>>
 declare const to: string
+declare const operate: typeof import('regrow/operate').operate

@@ -1,23 +1,25 @@
 // Whatever jobs, schedules, keys, errors, hosts and people are called: what the command prints acts on no terminal, begins no line
 // of its own and forges no colour, in every command, and its JSON stays the same JSON.
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorKey } from '../../../src/app/operator.ts'
 import type { Surroundings } from '../../../src/cli/config.ts'
 import { jsonText } from '../../../src/cli/output.ts'
 import { run } from '../../../src/cli/run.ts'
-import {
-  type DoctorReport,
-  type ErrorGroup,
-  type Health,
-  type QuarantinedDetail,
-  RegrowError,
-  type ScheduleInfo,
-  type SlotInfo,
-  type SweepReport,
-  type Why,
-} from '../../../src/index.ts'
+import { RegrowError } from '../../../src/index.ts'
+import type {
+  DoctorReport,
+  ErrorGroup,
+  Health,
+  QuarantinedDetail,
+  ScheduleInfo,
+  SlotInfo,
+  SweepReport,
+  Why,
+} from '../../../src/operate/index.ts'
 
 const at = new Date('2030-01-01T00:00:00Z')
 const hostile =
@@ -113,7 +115,7 @@ function answers(text: string) {
 function appOf(text: string) {
   const { health, doctor, why, quarantined, group, schedule, slots, swept } = answers(text)
   const counts = [{ job: text, count: 2_000 }]
-  return {
+  const app = {
     job: () => {},
     status: async () => health,
     health: async () => health,
@@ -158,6 +160,7 @@ function appOf(text: string) {
     },
     close: async () => {},
   }
+  return { ...app, [operatorKey]: app }
 }
 
 const commands = (text: string): string[][] => [

@@ -2,7 +2,7 @@
 import { createColors } from 'picocolors'
 import { expect, test } from 'vitest'
 import { localText, schedulesTable, scheduleText, standing } from '../../../../src/cli/render/schedules.ts'
-import type { ScheduleInfo } from '../../../../src/index.ts'
+import type { ScheduleInfo } from '../../../../src/operate/index.ts'
 
 const color = createColors(false)
 const at = (text: string) => new Date(text)

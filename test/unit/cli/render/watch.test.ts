@@ -4,7 +4,7 @@ import { createColors } from 'picocolors'
 import { expect, test } from 'vitest'
 import { cut } from '../../../../src/cli/output.ts'
 import { watchText } from '../../../../src/cli/render/watch.ts'
-import type { Finding, Health, JobHealth } from '../../../../src/index.ts'
+import type { Finding, Health, JobHealth } from '../../../../src/operate/index.ts'
 
 const at = new Date('2030-01-01T00:00:00Z')
 

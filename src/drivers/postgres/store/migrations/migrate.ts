@@ -68,7 +68,7 @@ export async function migratedVersion(db: SqlDatabase): Promise<number> {
   throw new RegrowError(
     'not_migrated',
     `The database has regrow's schema in version ${found}, this code needs version ${newestSchema}`,
-    'Run `regrow migrate --store <url>` as a step of your deploy, or `await app.migrate()`.',
+    'Run `regrow migrate --store <url>` as a step of your deploy, or `await operate(app).migrate()`.',
   )
 }
 
