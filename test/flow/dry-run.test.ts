@@ -117,3 +117,45 @@ test('long passes tell how far they are; a signal ends them at the next page, an
   await operate(app).sweep({ jobs: ['thing'], onProgress: ({ done }) => told.push(done) })
   expect(told).toEqual([10_000, 20_000, 25_000])
 })
+
+test.each([
+  ['behind the first', 'select id from things; delete from things'],
+  ['behind the end of a string with a doubled quote', `select id from things where id <> 'it''s' ; delete from things`],
+  [
+    'that closes what the query is put in',
+    'select id from things) q; delete from things; select id from (select id from things',
+  ],
+])('a second statement %s is refused, and nothing of it is executed', async (_, text) => {
+  const { app } = opened()
+  await ten()
+  app.job('two', { pending: { text, values: [] } })
+  for (const dryRun of [true, false]) {
+    const [report] = await app.sweep({ jobs: ['two'], dryRun, onProgress() {} })
+    expect(report?.error).toMatch(/the pending query holds more than one statement.*Write one SELECT/s)
+  }
+  const { findings } = await app.doctor()
+  expect(findings.filter(({ code }) => code === 'pending_refused')).toMatchObject([{ job: 'two' }])
+  expect(await app.why('two', 'k0')).toMatchObject({ reason: 'query_broken' })
+  expect(await query('select count(*)::int as n from things')).toEqual([{ n: 10 }])
+})
+
+test('a function is refused as soon as its query becomes two statements', async () => {
+  const { app } = opened()
+  await ten()
+  let text = 'select id from things'
+  app.job('turned', { pending: () => ({ text, values: [] }) })
+  expect(await app.sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })).toMatchObject([
+    { seen: 10, error: null },
+  ])
+  text = 'select id from things) q; delete from things; select id from (select id from things'
+  const [report] = await app.sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })
+  expect(report?.error).toContain('more than one statement')
+  expect(await query('select count(*)::int as n from things')).toEqual([{ n: 10 }])
+})
+
+test('a semicolon in a string, in a comment or at the end is no second statement', async () => {
+  const { app } = opened()
+  await ten()
+  app.job('one', { pending: { text: `select id from things where id <> ';' /* ; */ -- ;\n;`, values: [] } })
+  expect(await app.sweep({ jobs: ['one'], dryRun: true, onProgress() {} })).toMatchObject([{ seen: 10, error: null }])
+})

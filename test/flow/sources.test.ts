@@ -353,6 +353,47 @@ describe('a pending query that would give wrong answers is refused with the way 
       /window function.*Write it without OVER/s,
     ],
     [
+      'a window function as version',
+      { pending: sql`select id, (row_number() over (order by due))::text as version from things` },
+      /window function.*Write it without OVER/s,
+    ],
+    [
+      'a window function as run_at',
+      { pending: sql`select id, max(due) over () as run_at from things` },
+      /window function/,
+    ],
+    [
+      'a window function in a join that only the version needs',
+      {
+        pending: sql`select t.id, w.place::text as version from things t
+          left join (select id, row_number() over (order by due) as place from things) w on w.id = t.id`,
+      },
+      /window function/,
+    ],
+    [
+      'an aggregate of some rows as key',
+      { pending: sql`select max(id) as id from things group by state` },
+      /the key is an aggregate.*plain key column/s,
+    ],
+    [
+      'an aggregate of all rows as key, beside a version',
+      { pending: sql`select max(state) as id, count(*)::text as version from things` },
+      /the key is an aggregate.*plain key column/s,
+    ],
+    [
+      'an aggregate as a column of a composite key',
+      {
+        key: { tenant: 'uuid', n: 'bigint' },
+        pending: sql`select tenant, max(n) as n from pairs group by tenant, name`,
+      },
+      /the key is an aggregate/,
+    ],
+    [
+      'LIMIT beside a version',
+      { pending: sql`select id, n::text as version from things order by due limit 10` },
+      /has a LIMIT/,
+    ],
+    [
       'an expression as key',
       { pending: sql`select lower(id) as id from things` },
       /the key is the expression lower\(things\.id\).*plain key column/s,
@@ -437,6 +478,19 @@ describe('a pending query may be', () => {
     [
       'a LIMIT over other rows than its own',
       sql`select id from things where state = 'pending' and id in (select id from things order by due limit 1000)`,
+    ],
+    [
+      'a version that is an aggregate of its own rows',
+      sql`select id, count(*)::text as version from things where state = 'pending' group by id order by count(*)`,
+    ],
+    [
+      'a version from a LIMIT over other rows',
+      sql`select t.id, (select u.n::text from things u where u.id = t.id order by u.due limit 1) as version from things t where state = 'pending'`,
+    ],
+    ['a distinct with its version', sql`select distinct id, n::text as version from things where state = 'pending'`],
+    [
+      'grouped, with a condition of the group',
+      sql`select id from things where state = 'pending' group by id having count(*) = 1`,
     ],
     ['parameterised', sql`select id from things where state = ${'pending'} and coalesce(n, 0) < ${5}`],
     ['named otherwise', sql`select id as "Thing Id" from things where state = 'pending'`],

@@ -6,6 +6,7 @@ import type { Coverage, StateColumn, StateReader, StateRows, TrialRow } from '..
 import type { SqlDatabase } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
 import { describeQuery } from '../source/query-shape.ts'
+import { oneStatement } from '../source/refusal.ts'
 import type { Statements } from '../statements-by-schema.ts'
 import {
   everyNode,
@@ -158,7 +159,8 @@ function rowsOf(rows: readonly Record<string, unknown>[], limit: number): StateR
   return { keys, more: rows.length > limit }
 }
 
-const queryOf = (job: Job): SqlQuery => job.query?.() ?? { text: 'select null::text where false', values: [] }
+const queryOf = (job: Job): SqlQuery =>
+  job.query ? oneStatement(job, job.query()) : { text: 'select null::text where false', values: [] }
 
 /** The fallback, where the query itself was refused; an error of the server's own goes on. */
 function isRefused<T>(error: unknown, fallback: T): T {

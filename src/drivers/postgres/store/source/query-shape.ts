@@ -1,11 +1,13 @@
 // Asks Postgres what the pending query returns, once per job and process, and refuses what would give wrong answers.
 
-import { messageOf, RegrowError } from '../../../../base/errors.ts'
+import { messageOf, type RegrowError } from '../../../../base/errors.ts'
 import type { Job } from '../../../../job/job.ts'
 import type { ScalarKey } from '../../../../job/key.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
 import type { SqlDatabase, SqlField } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
+import { oneStatement, refusal, shapeTimeoutMs } from './refusal.ts'
+import { refuseWrongPlans } from './wrong-plans.ts'
 
 /** Quoted key columns in key order, and which of the optional columns there are. */
 export interface QueryShape {
@@ -44,10 +46,8 @@ const typeNames: Record<number, string> = {
 }
 const typeName = (oid: number) => typeNames[oid] ?? `type number ${oid}`
 
-/** It waits for locked tables like any other statement with the user's SQL, so it has their connections and an end. */
-const timeoutMs = 10_000
-
 export async function describeQuery(db: SqlDatabase, job: Job, query: SqlQuery): Promise<QueryShape> {
+  oneStatement(job, query)
   const { fields } = await everyRow(db, job, { ...query, text: `select * from (\n${query.text}\n) q limit 0` })
   const shape = shapeOf(job, fields ?? assumed(job))
   await refuseWrongPlans(db, job, query, shape)
@@ -107,73 +107,17 @@ function wrongType(job: Job, found: SqlField, declared: ScalarKey): RegrowError 
   )
 }
 
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Parent Relationship'?: string
-  readonly Alias?: string
-  readonly Output?: readonly string[]
-  readonly Plans?: readonly Plan[]
-}
-
-/** LIMIT hides rows from the check; a window, a WITH of its own or an expression as key makes each check read the whole table. */
-async function refuseWrongPlans(db: SqlDatabase, job: Job, query: SqlQuery, shape: QueryShape): Promise<void> {
-  const keys = shape.keys.map((column) => `q.${column}`).join(', ')
-  const { rows } = await db.queryWithin(
-    timeoutMs,
-    `explain (verbose, format json) select ${keys} from (\n${query.text}\n) q`,
-    query.values,
-  )
-  const answer = rows[0]?.['QUERY PLAN']
-  const plan = ((typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ Plan: Plan }] | undefined)?.[0]?.Plan
-  if (!plan) return
-  const nodes = trunk(plan)
-  const has = (type: string) => nodes.some((node) => node['Node Type'] === type)
-  if (passedThrough(plan).some((node) => node['Node Type'] === 'Limit'))
-    throw refusal(
-      job,
-      'the pending query has a LIMIT (or OFFSET)',
-      'A pending query names all the work there is; the sweep reads it in pages by itself. Remove the LIMIT.',
-    )
-  if (has('LockRows'))
-    throw refusal(
-      job,
-      'the pending query locks rows (FOR UPDATE)',
-      'It only asks what work there is. Lock rows in the handler, inside ctx.tx.',
-    )
-  if (has('WindowAgg'))
-    throw refusal(
-      job,
-      'the pending query uses a window function, so asking for one key reads the whole table',
-      'Write it without OVER (…), or give { page, isPending }.',
-    )
-  const outputs = plan.Output ?? []
-  const expression = outputs.find((output) => !/^("(?:[^"]|"")+"|[\w$]+)(\.("(?:[^"]|"")+"|[\w$]+)){0,2}$/.test(output))
-  if (expression)
-    throw refusal(
-      job,
-      `the key is the expression ${expression}, so asking for one key reads the whole table`,
-      'Return the plain key column and declare its type with `key`, or give { page, isPending }.',
-    )
-  const isKeys = ({ Alias }: Plan) => outputs.some((output) => output.replaceAll('"', '').startsWith(`${Alias}.`))
-  if (nodes.some((node) => node['Node Type'] === 'CTE Scan' && isKeys(node)))
-    throw refusal(
-      job,
-      'the key comes from a WITH that is used twice or is MATERIALIZED, so asking for one key reads all of it',
-      'Write it as a subquery, or give { page, isPending }.',
-    )
-}
-
 /**
  * Row security whose setting a worker does not have gives zero rows, and that looks healthy. The server is asked to fail
  * instead: a plan does not show it, since a table of which nothing may be seen is not even in it.
  */
 async function everyRow(db: SqlDatabase, job: Job, { text, values }: SqlQuery) {
   try {
-    return await db.queryWithin(timeoutMs, text, values, { everyRow: true })
+    return await db.queryWithin(shapeTimeoutMs, text, values, { everyRow: true })
   } catch (error) {
     if (sqlState(error) !== '42501') throw error
     // Who may not read the table at all fails here as well, with the server's own words.
-    await db.queryWithin(timeoutMs, text, values)
+    await db.queryWithin(shapeTimeoutMs, text, values)
     const [, table = 'a table'] = /"(.+)"/.exec(messageOf(error)) ?? []
     throw refusal(
       job,
@@ -183,23 +127,4 @@ async function everyRow(db: SqlDatabase, job: Job, { text, values }: SqlQuery) {
   }
 }
 
-/** The nodes that produce the query's own rows, subqueries of conditions left out. */
-function trunk(plan: Plan): Plan[] {
-  const below = (plan.Plans ?? []).filter(
-    (child) => !['SubPlan', 'InitPlan'].includes(child['Parent Relationship'] ?? ''),
-  )
-  return [plan, ...below.flatMap(trunk)]
-}
-
-/** The nodes that the query's rows pass one by one, from the top to the first join or table. */
-function passedThrough(plan: Plan): Plan[] {
-  const below = trunk(plan).filter((node) => plan.Plans?.includes(node))
-  const joins = below.length > 1 && !plan['Node Type'].endsWith('Append')
-  return [plan, ...(joins ? [] : below.flatMap(passedThrough))]
-}
-
 const list = (fields: readonly SqlField[]) => fields.map(({ name }) => `"${name}"`).join(', ') || 'no column'
-
-function refusal(job: Job, what: string, todo: string): RegrowError {
-  return new RegrowError('bad_pending', `Job "${job.name}": ${what}`, todo)
-}

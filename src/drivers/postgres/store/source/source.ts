@@ -17,6 +17,7 @@ import { ownQuery, ownShape } from './own-rows.ts'
 import { isBare, pageOf, pageText } from './page-encoding.ts'
 import { plainText } from './plain-text.ts'
 import { describeQuery, type QueryShape } from './query-shape.ts'
+import { oneStatement } from './refusal.ts'
 
 const paused = `exists (select 1 from regrow.pauses where job = $JOB::text and (until is null or until > (select regrow.clock())))`
 
@@ -39,7 +40,8 @@ export interface QuerySource extends Source {
 
 export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () => Statements): Source | QuerySource {
   if (job.custom) return customSource(db, ledger, job, job.custom)
-  const read = job.query ?? (() => ownQuery(job, texts()))
+  const theirs = job.query
+  const read = theirs ? () => oneStatement(job, theirs()) : () => ownQuery(job, texts())
   let known: Promise<QueryShape> | undefined
   let versioned = false
   let dated = false
@@ -80,6 +82,11 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     if (checks?.of !== query.text) checks = { of: query.text, shape, text: checkText(job, query, shape, texts()) }
     return { text: checks.text, values: [...query.values, job.name, keyList(job, keys)], read: checkedBy }
   }
+  // Inside other statements only: by itself, a text of several statements would be executed whole.
+  const keysQuery = async (): Promise<SqlQuery> => {
+    const [query, { keys }] = [read(), await shapeOf()]
+    return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
+  }
   const checkQuery = (keys: readonly string[]): CheckQuery | Promise<CheckQuery> =>
     checks ? checkBy(checks.shape, keys) : shapeOf().then((shape) => checkBy(shape, keys))
   return {
@@ -112,10 +119,7 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
     },
     pageQuery,
     checkQuery,
-    async keysQuery() {
-      const [query, { keys }] = [read(), await shapeOf()]
-      return { ...query, text: `select ${keys.map((key) => `q.${key}`).join(', ')} from (\n${query.text}\n) q` }
-    },
+    keysQuery,
     async page(after, limit, horizonMs, timeoutMs) {
       const { text, values } = await pageQuery(after, limit, horizonMs)
       const { rows } = await named(db.queryWithin(timeoutMs, pageText(job.key, text), values))
@@ -136,8 +140,8 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
       unmet: async (key: string) => named(unmetConditions(db, job, read(), await shapeOf(), key, sqlType)),
     }),
     async estimate(timeoutMs) {
-      const query = read()
-      const { rows } = await named(db.queryWithin(timeoutMs, `explain (format json) ${query.text}`, query.values))
+      const { text, values } = await keysQuery()
+      const { rows } = await named(db.queryWithin(timeoutMs, `explain (format json) ${text}`, values))
       return plannedRows(rows[0])
     },
   }
