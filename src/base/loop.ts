@@ -12,6 +12,8 @@ export interface LoopSpec {
   readonly errorDelayMs?: number
   /** A round that takes longer is given up and begun anew by the watchdog. Defaults to 60 s. */
   readonly stalledAfterMs?: number
+  /** Resolves when nothing is under way that a round began and left to itself. Missing where rounds leave nothing. */
+  leftOver?(): Promise<unknown>
 }
 
 export interface LoopSurroundings {

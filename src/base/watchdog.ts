@@ -41,10 +41,12 @@ export class Watchdog {
     for (const { loop } of this.#loops) if (specs.includes(loop.spec)) loop.wake()
   }
 
-  /** Ends these loops; without any, all of them and the watchdog itself. */
+  /** Ends these loops; without any, all of them, what their rounds left under way, and the watchdog itself. */
   async stop(...specs: readonly LoopSpec[]): Promise<void> {
-    const chosen = this.#loops.filter(({ loop }) => specs.length === 0 || specs.includes(loop.spec))
-    await Promise.all([...chosen.map(({ loop }) => loop.stop()), ...(specs.length === 0 ? [this.#patrol.stop()] : [])])
+    const all = specs.length === 0
+    const chosen = this.#loops.filter(({ loop }) => all || specs.includes(loop.spec))
+    await Promise.all([...chosen.map(({ loop }) => loop.stop()), ...(all ? [this.#patrol.stop()] : [])])
+    if (all) await Promise.all(chosen.map(({ loop }) => loop.spec.leftOver?.()))
   }
 
   report(): LoopReport[] {

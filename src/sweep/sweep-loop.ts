@@ -66,6 +66,7 @@ export function sweepLoop(ports: TurnPorts): LoopSpec {
   let declared = false
   return {
     name: 'sweep',
+    leftOver: () => won.over(),
     async tick(signal) {
       if (!ports.mayBegin()) return notYetMs
       if (!declared) await begin(ports)
@@ -138,9 +139,9 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     const { cursor, seen, pushed, held, unusable, dropped, ended } = result
     const failed = ended === 'failed'
     const finished = ended === 'finished'
-    const audited = finished && isAuditDue(turn)
+    const audited = finished && isAuditDue(turn) && !signal.aborted
     if (audited) await auditLedger(ports, job, signal)
-    const waiting = await backlog(ports, job, turn, result)
+    const waiting = signal.aborted ? { sample: turn.sample } : await backlog(ports, job, turn, result, signal)
     passed()
     const end: TurnEnd = {
       cursor,
@@ -168,7 +169,8 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     ports.heartbeat(job)
   } catch (error) {
     passed()
-    events.emit('sweep.failed', { job: job.name, error })
+    // What outlasts the grace of a stop may find its store closed: that is no failure of the job's sweep.
+    if (!signal.aborted) events.emit('sweep.failed', { job: job.name, error })
     const end = {
       cursor: turn.cursor,
       nextMs: turn.errors > 0 ? every : Math.min(every, firstErrorMs),
@@ -190,7 +192,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
 const isAuditDue = ({ auditedMs }: Turn) => auditedMs === null || auditedMs < 0 || auditedMs >= auditEveryMs
 
 /** What health tells of the rows that wait; a guess that fails is not the sweep's failure. */
-async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult) {
+async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResult, signal: AbortSignal) {
   const { events } = ports
   const source = ports.source(job)
   try {
@@ -198,7 +200,7 @@ async function backlog(ports: TurnPorts, job: Job, turn: Turn, result: PassResul
     if (source.dated) return { estimate, oldestMs: result.oldestMs }
     return { estimate, ...(await waited({ ...ports, source }, job.name, result.rows, turn.sample, turn.atMs)) }
   } catch (error) {
-    events.emit('loop.failed', { loop: 'backlog', job: job.name, error })
+    if (!signal.aborted) events.emit('loop.failed', { loop: 'backlog', job: job.name, error })
     return { sample: turn.sample }
   }
 }
@@ -210,7 +212,7 @@ async function auditLedger(ports: TurnPorts, job: Job, signal: AbortSignal): Pro
     const report = await audit({ ...ports, source: source(job) }, job, signal)
     if (report.forgotten + report.kept > 0) events.emit('ledger.audited', { job: job.name, ...report })
   } catch (error) {
-    events.emit('loop.failed', { loop: 'ledger_audit', job: job.name, error })
+    if (!signal.aborted) events.emit('loop.failed', { loop: 'ledger_audit', job: job.name, error })
   }
 }
 

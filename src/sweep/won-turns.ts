@@ -18,6 +18,7 @@ export class WonTurns {
   /** Jobs whose pass is under way, and since when. */
   readonly #passing = new Map<string, number>()
   readonly #ending = new Set<string>()
+  readonly #underWay = new Set<Promise<void>>()
   #waiting: { readonly turn: Turn; readonly make: MakeTurn }[] = []
   #size = places.quickMax
   #changed = () => {}
@@ -34,6 +35,11 @@ export class WonTurns {
   /** No turn is held here. */
   get idle(): boolean {
     return this.#passing.size === 0 && this.#ending.size === 0 && this.#waiting.length === 0
+  }
+
+  /** Resolves when every turn that has begun here is over. */
+  async over(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
   }
 
   /** Turns that may be won now; 0: every place is taken. */
@@ -85,7 +91,8 @@ export class WonTurns {
   #fill(): void {
     while (this.#waiting.length > 0 && this.#free() > 0) {
       const { turn, make } = this.#waiting.shift() as { turn: Turn; make: MakeTurn }
-      void this.#make(turn, make)
+      const made = this.#make(turn, make).finally(() => this.#underWay.delete(made))
+      this.#underWay.add(made)
     }
     this.#changed()
   }

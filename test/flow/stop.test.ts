@@ -125,3 +125,41 @@ test.each(['ledger.take', 'source.check'])(
     expect(await queue.count(['thing.make'])).toEqual(new Map([['thing.make', { due: 1, delayed: 0 }]]))
   },
 )
+
+/** A worker in the middle of a sweep whose page takes so long, and then answers or fails. */
+async function sweeping(ms: number, fails = false) {
+  const lines: string[] = []
+  const { app, ear } = world.app({ store: faults.store(world.store()), log: ({ message }) => void lines.push(message) })
+  let asked = false
+  faults.meet('source.page', async (work) => {
+    asked = true
+    await world.clock.sleep(ms)
+    if (fails) throw new Error('PGlite is closed')
+    return work()
+  })
+  declare(app, () => {})
+  const worker = app.work()
+  await world.until(() => asked)
+  return { app, worker, ear, lines }
+}
+
+test('a stop waits for the sweep that is under way, and for the end of its turn', async () => {
+  const { app, worker, ear, lines } = await sweeping(3_000)
+  await world.over(worker.stop({ grace: '10s' }))
+  expect(ear.of('sweep.passed')).toHaveLength(1)
+  expect(await world.query(`select holder, last_error from regrow.sweeps`)).toEqual([
+    { holder: null, last_error: null },
+  ])
+  await world.over(app.close())
+  expect(lines).toEqual([])
+})
+
+test('a sweep that outlasts the grace is left to itself, and how it ends is told nobody', async () => {
+  const { app, worker, ear, lines } = await sweeping(20_000, true)
+  const begun = world.clock.now()
+  await world.over(worker.stop({ grace: '1s' }))
+  expect(world.clock.now() - begun).toBeLessThan(3_000)
+  await world.over(app.close())
+  await world.pass(30_000)
+  expect([ear.of('sweep.failed'), ear.of('loop.failed'), lines]).toEqual([[], [], []])
+})

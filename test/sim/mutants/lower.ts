@@ -29,6 +29,14 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'stop-leaves-turns-behind',
+    'L8: a stop does not wait for the turns that rounds of the sweep loop have begun, and they find their store closed',
+    'src/sweep/sweep-loop.ts',
+    'leftOver: () => won.over(),',
+    '',
+    test('flow/stop'),
+  ),
+  mutant(
     'new-version-known-before-its-hint',
     'L3: new work that a full queue did not take is forgotten to be new, and the hint of the old back-off stays in its way',
     'src/sweep/push-rows.ts',
