@@ -9,6 +9,7 @@ import type { SqlQuery } from '../../../job/pending.ts'
 import type { ConnectionFacts } from '../../../store/diagnosis.ts'
 import type { StoreSurroundings } from '../../driver.ts'
 import type { InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../../sql/client.ts'
+import { assertConnected, assertOpen } from '../../sql/connected.ts'
 import { oneConnection, oneTransaction } from '../../sql/single-connection.ts'
 import type { Listen } from '../queue/notifier.ts'
 import { checkedAddress } from './address.ts'
@@ -123,6 +124,8 @@ const halves = (most: number): TheirsMost => {
   return { checks: half, kept: Math.ceil(half / 2), quick: half, pages: half }
 }
 
+const whatIsGiven = 'What postgres() was given'
+
 const isPool = (given: PgPool | PgClient): given is PgPool => 'idleCount' in given
 
 /** A pool of the user's: transactions leave one connection of it to beat and settle. */
@@ -132,7 +135,12 @@ function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
   const size = given.options?.max ?? 10
   const make = clientsBeside(given)
   const watch = new ConnectionWatch({ clock: limit.clock, leaseMs, make })
-  const pool = watch.over(given)
+  const pool = watch.over({
+    connect: async () => {
+      assertOpen(given, whatIsGiven)
+      return given.connect()
+    },
+  })
   const queue: SqlExecutor = pool
   if (size > 1) {
     const keep = Number.POSITIVE_INFINITY
@@ -163,16 +171,22 @@ function onPool(given: PgPool, limit: Limit, leaseMs: number): OpenDatabase {
 function onClient(client: PgClient, limit: Limit): OpenDatabase {
   quieten(client)
   const inTurn = limited(1)
-  const alone: Pick<PgPool, 'connect'> = { connect: async () => client }
+  const connected = async () => {
+    assertConnected(client, whatIsGiven)
+    return client
+  }
+  const alone: Pick<PgPool, 'connect'> = { connect: connected }
   const timely = timed(alone, limit)
-  const lone: SqlExecutor = { query: (text, params = []) => inTurn(() => ownStatement(client, text, params)) }
+  const lone: SqlExecutor = {
+    query: (text, params = []) => inTurn(async () => ownStatement(await connected(), text, params)),
+  }
   const db: SqlDatabase<PgClient> = {
     ...statements(limit.clock, lone, { checks: lone, pages: alone }, halves(1)),
     queryWithin: (...args) => inTurn(() => transaction(alone, (tx) => within(tx, ...args), { own: true })),
     transaction: (fn, options) => inTurn(() => timely(fn, options)),
   }
   const only = oneConnection(client, db)
-  const connections = connectionFacts('client', 1, { connect: async () => client })
+  const connections = connectionFacts('client', 1, alone)
   return { ...only, queue: only, listen: null, connections, close: async () => {} }
 }
 

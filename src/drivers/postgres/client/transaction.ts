@@ -41,7 +41,7 @@ export async function transaction<T>(
   { limit, named = false, watch, opened, own = false }: TransactionTerms = {},
 ): Promise<T> {
   const client = await pool.connect().catch((error) => {
-    throw away(error)
+    throw isNotConnected(error) ? error : away(error)
   })
   quieten(client)
   const loan = lend(client, limit, own ? beginOwn : 'begin')
@@ -83,6 +83,9 @@ export async function transaction<T>(
     client.release?.(broken)
   }
 }
+
+/** The mistake of whoever gave the client: no other try helps. */
+const isNotConnected = (error: unknown) => error instanceof RegrowError && error.code === 'not_connected'
 
 const isLate = (error: unknown): error is RegrowError => error instanceof RegrowError && error.code === 'deadline'
 

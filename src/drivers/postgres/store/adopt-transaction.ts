@@ -3,12 +3,14 @@ import { RegrowError } from '../../../base/errors.ts'
 import { kindOfValue } from '../../../base/suggest.ts'
 import type { StoreTransaction } from '../../../store/transaction.ts'
 import type { SqlExecutor } from '../../sql/client.ts'
+import { assertConnected } from '../../sql/connected.ts'
 import { transactionOf } from './opaque.ts'
 
 /** `of`: the call that was given it, for the error. */
 export function adoptTransaction(of: string, tx: object): StoreTransaction {
   const { query } = tx as { query?: (text: string, params: unknown) => unknown }
   if (typeof query !== 'function') throw badTransaction(of, 'has no function `query`')
+  assertConnected(tx, `The \`tx\` of ${of}`)
   return transactionOf({
     async query(text, params) {
       const answer = (await query.call(tx, text, params)) as { rows?: unknown } | null | undefined
