@@ -1,5 +1,6 @@
 // `app.job`: reads a declaration, keeps it, and returns the job with its enqueue. Nothing is thrown here: mistakes wait in the registry.
 
+import { optionMistakes, readElsewhere } from '../base/options.ts'
 import { enqueuingTogether } from '../enqueue/coalesce.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from '../enqueue/enqueue.ts'
 import type { Handler } from '../job/handler.ts'
@@ -38,7 +39,10 @@ export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving
       enqueue: one,
       enqueueMany: many,
       handle: (run: Handler['run']): Handler => ({ job, many: false, batchMax: 1, run }),
-      handleMany: (run: Handler['run'], { batch = 100 } = {}): Handler => ({ job, many: true, batchMax: batch, run }),
+      handleMany: (run: Handler['run'], choice: { batch?: number } = {}): Handler => {
+        registry.blame(...optionMistakes(`handleMany of "${name}"`, choice, { batch: readElsewhere }))
+        return { job, many: true, batchMax: choice?.batch ?? 100, run }
+      },
     }
   }
 }

@@ -1,6 +1,7 @@
 // What `regrow()` and `app.work()` are given besides jobs: every mistake is found and told in a sentence.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
+import { shown } from '../base/options.ts'
 import { isOptions, kindOfValue, nearest, unknownOptions } from '../base/suggest.ts'
 import type { Handler } from '../job/handler.ts'
 
@@ -18,10 +19,13 @@ export function readApp(given: object | undefined): { leaseMs: number; guard: Gu
     queue?: unknown
     guard?: unknown
     lease?: Duration
+    migrate?: unknown
     log?: unknown
   }
   const mistakes = unknownOptions(options, ['store', 'queue', 'guard', 'lease', 'migrate', 'log'], 'regrow()')
   mistakes.push(...logMistakes(options.log, 'regrow()'))
+  if (options.migrate !== undefined && typeof options.migrate !== 'boolean')
+    mistakes.push(`regrow(): \`migrate\` is ${shown(options.migrate)}; expected true or false`)
   for (const driver of [options.store, options.queue]) mistakes.push(...mistakesOf(driver))
   if (options.store === undefined)
     mistakes.push('regrow(): `store` is missing: where is the truth? Give postgres(url) or pglite(directory)')

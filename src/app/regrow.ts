@@ -6,6 +6,7 @@ import type { DeclareJob } from '../job/declaration.ts'
 import type { Transaction } from '../job/handler.ts'
 import type { App, AppOptions, WorkerHandle, WorkOptions } from './app.ts'
 import { declaringJobs, enqueuePorts } from './declare-job.ts'
+import { listening } from './listen.ts'
 import { loadWorker } from './on-demand.ts'
 import { lazyOperator, operatorKey } from './operator.ts'
 import { readWork, unhandled } from './options.ts'
@@ -30,7 +31,7 @@ export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings:
     work: (choice = {}) => work(resources, serving, choice),
     transaction: (fn) =>
       life.call(async () => hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx))),
-    on: events.on.bind(events) as App['on'],
+    on: listening(events),
     pause: operator.pause,
     resume: operator.resume,
     close: end,

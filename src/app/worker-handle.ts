@@ -4,6 +4,7 @@ import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import { closedError, type Life } from '../base/life.ts'
+import { checkOptions, readElsewhere } from '../base/options.ts'
 import type { LoopReport } from '../base/watchdog.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { SlotReport } from '../worker/capacity.ts'
@@ -78,9 +79,12 @@ export function handleOf({ events, life, jobs, start, refusal, over }: HandlePor
     if (!theirs && !life.closing) throw error
   }
   void ready.catch(failing)
-  const stop = ({ grace = graceDefault }: { grace?: Duration } = {}): Promise<void> => {
+  // The promise itself, and not one of an async function: nobody has to wait for it.
+  const stop = (options?: { grace?: Duration }): Promise<void> => {
+    const graceMs = readGrace(options)
+    if (graceMs instanceof RegrowError) return Promise.reject(graceMs)
     if (stopping) now.abort()
-    stopping ??= end(milliseconds(grace))
+    stopping ??= end(graceMs)
     return stopping
   }
   return {
@@ -96,6 +100,16 @@ export function handleOf({ events, life, jobs, start, refusal, over }: HandlePor
     stop,
     // Waits for a stop that was begun, and does not end its grace.
     [Symbol.asyncDispose]: () => stopping ?? stop(),
+  }
+}
+
+/** Milliseconds, or what is wrong with the options of `stop`. */
+function readGrace(options: { grace?: Duration } = {}): number | RegrowError {
+  try {
+    checkOptions('stop()', options, { grace: readElsewhere }, 'The worker was not stopped.')
+    return milliseconds(options.grace ?? graceDefault, 'The `grace` of stop()')
+  } catch (error) {
+    return error as RegrowError
   }
 }
 

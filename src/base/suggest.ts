@@ -22,13 +22,15 @@ export function kindOfValue(value: unknown): string {
 export const isOptions = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The known name with the fewest edits to `name`, if it is near enough to be a slip. */
+/** The known name with the fewest edits to `name`, if it is near enough to be a slip; else the only one that begins with it. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((candidate) => ({ candidate, edits: editDistance(name.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.edits - b.edits)
   const best = ranked[0]
-  return best && best.edits <= Math.max(2, Math.floor(name.length / 3)) ? best.candidate : undefined
+  if (best && best.edits <= Math.max(2, Math.floor(name.length / 3))) return best.candidate
+  const longer = known.filter((candidate) => candidate.toLowerCase().startsWith(name.toLowerCase()))
+  return name.length >= 3 && longer.length === 1 ? longer[0] : undefined
 }
 
 function editDistance(a: string, b: string): number {

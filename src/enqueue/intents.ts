@@ -10,6 +10,7 @@ import type { Job } from '../job/job.ts'
 import { keyCodec } from '../job/key.ts'
 import { storedUnique } from '../job/unique.ts'
 import type { IntentRow } from '../store/intents.ts'
+import { lostInJson } from './lost-in-json.ts'
 
 const inputBytesMax = 256 * 1024
 
@@ -101,6 +102,13 @@ function jsonOf(job: Job, input: unknown): string | Promise<string> {
       'input_too_long',
       `An input may have ${inputBytesMax} bytes as JSON, this one of "${job.name}" has ${bytes}`,
       'Store the data in a table or a bucket, and pass its id.',
+    )
+  const lost = lostInJson(input)
+  if (lost !== undefined)
+    throw badInput(
+      job,
+      `cannot be stored as it is: input${lost}`,
+      'It is stored as JSON: pass plain objects, arrays, texts, numbers, booleans and null.',
     )
   if (json.includes('\\u') && unstorable.test(json))
     throw badInput(job, 'holds a NUL character or half of a surrogate pair', 'Postgres cannot store that. Remove it.')

@@ -99,6 +99,40 @@ export interface EventMap {
   'loop.stalled': { loop: LoopName }
 }
 
+/** The name of every event. */
+export const eventNames = Object.keys({
+  'job.started': true,
+  'job.settled': true,
+  'job.lease_lost': true,
+  'job.threw_after_tx': true,
+  'job.stuck': true,
+  'job.no_progress': true,
+  'declarations.missing': true,
+  'hint.refused': true,
+  'hint.dropped': true,
+  'sweep.passed': true,
+  'sweep.failed': true,
+  'queue.lost': true,
+  'queue.healed': true,
+  'queue.repaired': true,
+  'queue.down': true,
+  'queue.up': true,
+  'pause.over': true,
+  'heartbeat.failed': true,
+  'ledger.audited': true,
+  'slot.skipped': true,
+  'schedules.audited': true,
+  'schedule.ended': true,
+  'worker.freed': true,
+  'job.crashed': true,
+  'worker.gone': true,
+  'worker.recycle': true,
+  'worker.failed': true,
+  'job.unhandled': true,
+  'loop.failed': true,
+  'loop.stalled': true,
+} satisfies Record<keyof EventMap, true>) as readonly (keyof EventMap)[]
+
 /** What the diagnostics channel `regrow` carries; the name tells the detail. */
 export type EventMessage = {
   [Name in keyof EventMap]: { readonly name: Name; readonly detail: EventMap[Name] }

@@ -1,6 +1,7 @@
 // The identity of one piece of work. A key is canonical text from end to end: made canonical when it enters,
 // typed again in the handler, and compared in SQL in its own type (S14: key out = key in, byte for byte).
 import { RegrowError } from '../base/errors.ts'
+import { kindOfValue } from '../base/suggest.ts'
 
 /** The type of a key column. */
 export type ScalarKey = 'text' | 'int' | 'bigint' | 'uuid'
@@ -155,12 +156,21 @@ function parsed(text: string): unknown {
 }
 
 function badKey(expected: string, found: unknown): RegrowError {
-  const shown = typeof found === 'bigint' ? `${found}n` : (JSON.stringify(found) ?? String(found))
+  const shown = typeof found === 'bigint' ? `${found}n` : jsonOrKind(found)
   return new RegrowError(
     'bad_key',
     `Expected a key of type ${expected}, found ${shown.slice(0, 80)}`,
     `The type comes from the job's \`key\` option ('text' where it is left out): 'text', 'int', 'bigint', 'uuid', or an object of these.`,
   )
+}
+
+/** JSON where there is some: a key of several columns is shown whole. */
+function jsonOrKind(found: unknown): string {
+  try {
+    return JSON.stringify(found) ?? kindOfValue(found)
+  } catch {
+    return kindOfValue(found)
+  }
 }
 
 /** S13: false for what no key of this type looks like. Somebody else put it there. */

@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/suggest.ts'
+import { checkArgument, checkOptions, flag, text } from '../base/options.ts'
 import { isOwn, type Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
@@ -42,12 +42,11 @@ export async function forget(
   job: string,
   options: ForgetOptions = {},
 ): Promise<ForgetReport> {
-  const mistakes = unknownOptions(options, ['force', 'author'], `forget of "${job}"`)
-  if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('; '), 'Nothing was forgotten.')
+  checkArgument('forget()', 'the job', job, text, 'Nothing was forgotten.')
+  checkOptions(`forget of "${job}"`, options, { force: flag, author: text }, 'Nothing was forgotten.')
   const declared = jobs.map(({ name }) => name)
   if (declared.includes(job) || isOwn(job)) throw inUse(job, 'this app declares it')
-  const by =
-    typeof options.author === 'string' && options.author.trim() !== '' ? storable(options.author.trim()) : author
+  const by = options.author === undefined ? author : storable(options.author.trim())
   const { done, live, schedules, ...traces } = await forgetting.forget(job, leaseMs, options.force === true, by)
   if (live > 0) throw inUse(job, `${live} live ${live === 1 ? 'worker declares' : 'workers declare'} it`)
   if (schedules.length > 0) throw hasSchedules(job, schedules)

@@ -1,5 +1,6 @@
 // What `schedules.add` is given: the job and what is handed over to it, typed by the job; and the schedule that is stored of it.
 import { RegrowError } from '../base/errors.ts'
+import { shown } from '../base/options.ts'
 import type { TransactionLike } from '../job/declaration.ts'
 import { type Job, jobNamePattern } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
@@ -49,13 +50,6 @@ export function text(given: unknown, what: string): string {
   if (typeof given === 'string') return storable(given)
   throw new RegrowError('bad_options', `\`${what}\` is ${shown(given)}`, 'Give a text.')
 }
-
-export function number(given: unknown, what: string): number {
-  if (typeof given === 'number' && !Number.isNaN(given)) return given
-  throw new RegrowError('bad_options', `\`${what}\` is ${shown(given)}`, 'Give a number.')
-}
-
-const shown = (given: unknown) => (typeof given === 'bigint' ? `${given}n` : (JSON.stringify(given) ?? String(given)))
 
 export async function specOf(open: SpecPorts, name: string, options: Given): Promise<ScheduleSpec> {
   if (typeof options !== 'object' || options === null)

@@ -3,7 +3,7 @@
 // queue that is away is no reason why a job cannot be stopped.
 import { type Duration, milliseconds } from '../base/duration.ts'
 import { RegrowError } from '../base/errors.ts'
-import { unknownOptions } from '../base/suggest.ts'
+import { checkArgument, checkOptions, type Options, readElsewhere, shown, text } from '../base/options.ts'
 import type { Job } from '../job/job.ts'
 import { storable } from '../job/outcome.ts'
 import { unknownJob } from '../job/unknown-job.ts'
@@ -77,28 +77,21 @@ async function refuseUnknown({ status, jobs }: PausingPorts, job: string): Promi
 }
 
 function readPause(job: string, options: PauseOptions) {
-  const found = readActing('pause', job, options, ['reason', 'for', 'author'])
+  const found = readActing('pause', job, options, { reason: readElsewhere, for: readElsewhere, author: text })
   const { reason } = options
   if (typeof reason !== 'string' || reason.trim() === '')
-    throw mistake('pause', job, `\`reason\` is ${reason === undefined ? 'missing' : JSON.stringify(reason)}`, sayWhy)
+    throw mistake('pause', job, `\`reason\` is ${reason === undefined ? 'missing' : shown(reason)}`, sayWhy)
   return { ...found, reason: storable(reason.trim()), forMs: readFor(options.for) }
 }
 
 const sayWhy = 'Say why: whoever finds the job paused reads it.'
 
-const readResume = (job: string, options: ActOptions) => readActing('resume', job, options, ['author'])
+const readResume = (job: string, options: ActOptions) => readActing('resume', job, options, { author: text })
 
-function readActing(verb: string, job: string, options: ActOptions, known: readonly string[]) {
-  if (typeof job !== 'string')
-    throw mistake(verb, String(job), `the job is ${typeof job}`, 'Give its name, as in `job.name`.')
-  if (typeof options !== 'object' || options === null)
-    throw mistake(verb, job, `the options are ${JSON.stringify(options) ?? typeof options}`, 'Give an object.')
-  const mistakes = unknownOptions(options, known, `${verb} of "${job}"`)
-  if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('; '), `The ${verb} was not made.`)
-  const { author } = options
-  if (author === undefined) return { author }
-  if (typeof author === 'string' && author.trim() !== '') return { author: storable(author.trim()) }
-  throw mistake(verb, job, `\`author\` is ${JSON.stringify(author)}`, 'Name who acts, or leave it out.')
+function readActing(verb: string, job: string, options: ActOptions, known: Options) {
+  checkArgument(`${verb}()`, 'the job', job, text, `The ${verb} was not made. Give its name, as in \`job.name\`.`)
+  checkOptions(`${verb} of "${job}"`, options, known, `The ${verb} was not made.`)
+  return { author: options.author === undefined ? undefined : storable(options.author.trim()) }
 }
 
 /** Milliseconds; null: until it is resumed. */
@@ -108,7 +101,7 @@ function readFor(given: Duration | undefined): number | null {
   if (ms > 0 && ms <= forMaxMs) return ms
   throw new RegrowError(
     'bad_duration',
-    `\`for\` is ${JSON.stringify(given)}`,
+    `\`for\` is ${shown(given)}`,
     'Give a duration above zero and of at most 3650d. Left out, the pause holds until the job is resumed.',
   )
 }

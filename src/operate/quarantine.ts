@@ -1,6 +1,7 @@
 // A person called: what failed for good, why, and what becomes of it. Release makes a key new, drop ends an intent or a slot.
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import { checkArgument, text, wholeNumber } from '../base/options.ts'
 import type { LongOptions } from '../base/progress.ts'
 import { redact } from '../base/redact.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -12,7 +13,7 @@ import type { Push } from '../queue/push.ts'
 import type { ErrorGroup, QuarantinedDetail, QuarantinedKey, StoreQuarantine } from '../store/quarantine.ts'
 import type { StoreStatus } from '../store/status.ts'
 import type { Sweeps } from '../store/sweeps.ts'
-import { anyOfThem, type QuarantineFilter, readFilter } from './quarantine-filter.ts'
+import { anyOfThem, checkAct, keyText, ofJob, type QuarantineFilter, readFilter } from './quarantine-filter.ts'
 
 /** Keys as `list` and events show them, all of the job, or those of the job that a filter finds. */
 export type QuarantineKeys = string | readonly string[] | { readonly all: true } | { readonly where: QuarantineFilter }
@@ -83,30 +84,34 @@ const namedMax = 10_000
 /** `ports` opens the store: nothing is opened before the first call. */
 export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
   return {
-    async list({ job, limit = 100, after, ...filter } = {}) {
-      const where = readFilter(filter)
+    async list(options = {}) {
+      const where = readFilter('quarantine.list()', options, { ...ofJob, after: text, limit: wholeNumber(1, pageSize) })
+      const { job, limit: size = 100, after } = options
       const open = await ports()
-      const size = Math.min(Math.max(1, Math.floor(limit)), pageSize)
       const keys = await open.quarantine.list(job ?? null, cursorOf(after), size, where)
       if (keys.length === 0 && job !== undefined && after === undefined) await refuseUnknown(open, job)
       const last = keys.length === size ? keys.at(-1) : undefined
       return { keys, next: last ? Buffer.from(JSON.stringify([last.job, last.key])).toString('base64url') : null }
     },
-    async count({ job, ...filter } = {}) {
-      const where = readFilter(filter)
+    async count(options = {}) {
+      const where = readFilter('quarantine.count()', options, ofJob)
+      const { job } = options
       const open = await ports()
       const counts = await open.quarantine.count(job ?? null, where)
       if (counts.length === 0 && job !== undefined) await refuseUnknown(open, job)
       return counts
     },
-    async errors({ job, limit = 100, ...filter } = {}) {
-      const where = readFilter(filter)
+    async errors(options = {}) {
+      const where = readFilter('quarantine.errors()', options, { ...ofJob, limit: wholeNumber(1) })
+      const { job, limit = 100 } = options
       const open = await ports()
-      const groups = await open.quarantine.errors(job ?? null, where, Math.max(1, Math.floor(limit)))
+      const groups = await open.quarantine.errors(job ?? null, where, limit)
       if (groups.length === 0 && job !== undefined) await refuseUnknown(open, job)
       return groups
     },
     async show(job, key) {
+      checkArgument('quarantine.show()', 'the job', job, text)
+      checkArgument('quarantine.show()', 'the key', key, keyText)
       const open = await ports()
       const found = await open.quarantine.find(job, key)
       if (!found) await refuseUnknown(open, job)
@@ -115,7 +120,9 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       const uniqueKey = intent.uniqueKey && shownUnique(intent.uniqueKey)
       return { ...found, intent: { ...intent, input: redact(intent.input), uniqueKey } }
     },
-    async release(job, keys, { author, ...long } = {}) {
+    async release(job, keys, options = {}) {
+      checkAct('quarantine.release()', job, keys, options)
+      const { author, ...long } = options
       const open = await ports()
       const done = new Done(keys)
       let pages = 0
@@ -135,7 +142,9 @@ export function quarantine(ports: () => Promise<QuarantinePorts>): Quarantine {
       if (done.count === 0) await refuseUnknown(open, job)
       return { count: done.count, released: done.keys, missing: without(asked, done.keys) }
     },
-    async drop(job, keys, { author, ...long } = {}) {
+    async drop(job, keys, options = {}) {
+      checkAct('quarantine.drop()', job, keys, options)
+      const { author, ...long } = options
       const open = await ports()
       const done = new Done(keys)
       const asked = await inPages(open, job, keys, long, done, async (page) => {
@@ -191,7 +200,7 @@ async function inPages(
     onProgress?.({ what: job, done: done.count, total })
   }
   if (isMany(keys)) {
-    const where = 'where' in keys ? readFilter(keys.where) : anyOfThem
+    const where = 'where' in keys ? readFilter('`where`', keys.where) : anyOfThem
     const total = onProgress ? ((await store.count(job, where))[0]?.count ?? 0) : null
     // By cursor: a key that comes back meanwhile is not met twice.
     for (let after: QuarantinedKey | null | undefined = null; after !== undefined && !signal?.aborted; ) {

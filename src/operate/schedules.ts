@@ -2,6 +2,7 @@
 // paused, resumed, run and ended.
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import { checkOptions, type Options, readElsewhere, text as textOption, wholeNumber } from '../base/options.ts'
 import { nearest } from '../base/suggest.ts'
 import type { TransactionLike } from '../job/declaration.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -10,7 +11,7 @@ import type { Push } from '../queue/push.ts'
 import type { ScheduleSpec, Schedules, SkipReason } from '../store/schedules.ts'
 import type { Timetable, TimetableRow } from '../store/timetable.ts'
 import type { StoreTransaction } from '../store/transaction.ts'
-import { type NewSchedule, number, type SpecPorts, specOf, text } from './new-schedule.ts'
+import { type NewSchedule, type SpecPorts, specOf, text } from './new-schedule.ts'
 import { infoOf, type ScheduleInfo, type SlotInfo, type SourceOf, withHanded } from './schedule-info.ts'
 
 export interface SchedulesOfApp {
@@ -89,9 +90,10 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       if (!row) throw await unknownSchedule(open, name)
       return infoOf(row)
     },
-    async list({ job, limit = 100, after } = {}) {
+    async list(options = {}) {
+      check('list', options, { job: textOption, limit: wholeNumber(1, pageMax), after: textOption })
+      const { job, limit: size = 100, after } = options
       const open = await ports()
-      const size = Math.min(Math.max(1, Math.floor(number(limit, 'limit'))), pageMax)
       const page = {
         job: job === undefined ? null : text(job, 'job'),
         after: after === undefined ? null : text(after, 'after'),
@@ -101,11 +103,13 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       const schedules = await withHanded(rows.map(infoOf), open.jobs, open.source)
       return { schedules, next: rows.length === size ? (rows.at(-1)?.name ?? null) : null }
     },
-    async show(name, { slots = 20 } = {}) {
+    async show(name, options = {}) {
+      check('show', options, { slots: wholeNumber(0, pageMax) })
+      const { slots = 20 } = options
       const { timetable, leaseMs, jobs, source } = await ports()
       const row = await timetable.find(text(name, 'name'), leaseMs)
       if (!row) return null
-      const last = await timetable.slots(name, Math.min(Math.max(0, Math.floor(number(slots, 'slots'))), pageMax))
+      const last = await timetable.slots(name, slots)
       const [info] = await withHanded([infoOf(row)], jobs, source)
       return { ...(info as ScheduleInfo), slots: await withHanded(last, jobs, source) }
     },
@@ -119,6 +123,7 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       return open.instants(row, afterMs, count).map((ms) => new Date(ms))
     },
     async pause(name, options) {
+      check('pause', options ?? {}, { reason: readElsewhere, author: textOption })
       const { reason, author } = (options ?? {}) as { reason?: string; author?: string }
       const open = await ports()
       if (typeof reason !== 'string' || reason.trim() === '')
@@ -136,7 +141,8 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       )
         throw await notThere(open, name)
     },
-    async resume(name, { author } = {}) {
+    async resume(name, options = {}) {
+      const author = authorOf('resume', options)
       const open = await ports()
       const { paused, ended } = await found(open, name)
       // Nothing was stopped: what passed meanwhile was not skipped for a pause.
@@ -145,13 +151,15 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
         throw await unknownSchedule(open, name)
       await open.keep([name], 'paused')
     },
-    async end(name, { author } = {}) {
+    async end(name, options = {}) {
+      const author = authorOf('end', options)
       const open = await ports()
       const skipped = await open.timetable.control.end(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!skipped) throw await notThere(open, name)
       for (const at of skipped) open.events.emit('slot.skipped', skipOf(name, at, 'ended'))
     },
-    async remove(name, { author } = {}) {
+    async remove(name, options = {}) {
+      const author = authorOf('remove', options)
       const open = await ports()
       const { declared, live } = await found(open, name)
       if (declared && live)
@@ -163,7 +171,8 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       if (!(await open.timetable.control.remove(text(name, 'name'), text(author ?? open.author, 'author'))))
         throw await unknownSchedule(open, name)
     },
-    async run(name, { author } = {}) {
+    async run(name, options = {}) {
+      const author = authorOf('run', options)
       const open = await ports()
       const slot = await open.timetable.control.run(text(name, 'name'), text(author ?? open.author, 'author'))
       if (!slot) throw await notThere(open, name)
@@ -171,6 +180,14 @@ export function schedulesOf(ports: () => Promise<SchedulesPorts>): SchedulesOfAp
       return { at: slot.at, key: slot.key }
     },
   }
+}
+
+/** Throws what is wrong with the options of `schedules.<verb>()`. */
+const check = (verb: string, given: unknown, options: Options) => checkOptions(`schedules.${verb}()`, given, options)
+
+function authorOf(verb: string, options: { author?: string }): string | undefined {
+  check(verb, options, { author: textOption })
+  return options.author
 }
 
 const skipOf = (schedule: string, at: Date, reason: SkipReason) => ({

@@ -3,6 +3,7 @@
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
+import { checkOptions, flag, longOptions, texts } from '../base/options.ts'
 import type { LongOptions } from '../base/progress.ts'
 import { type Random, spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
@@ -73,6 +74,7 @@ export interface OnDemandPorts {
 
 /** Sweeps jobs one after the other. A dry run changes nothing anywhere. */
 export async function sweepOnDemand(ports: OnDemandPorts, options: SweepOptions = {}): Promise<SweepReport[]> {
+  checkOptions('sweep()', options, { jobs: texts, dryRun: flag, ...longOptions }, 'Nothing was swept.')
   const names = ports.jobs.map(({ name }) => name)
   const jobs = (options.jobs ?? names).map((name) => {
     const job = ports.jobs.find((each) => each.name === name)

@@ -130,12 +130,12 @@ test.each([
   await ten()
   app.job('two', { pending: { text, values: [] } })
   for (const dryRun of [true, false]) {
-    const [report] = await app.sweep({ jobs: ['two'], dryRun, onProgress() {} })
+    const [report] = await operate(app).sweep({ jobs: ['two'], dryRun, onProgress() {} })
     expect(report?.error).toMatch(/the pending query holds more than one statement.*Write one SELECT/s)
   }
-  const { findings } = await app.doctor()
+  const { findings } = await operate(app).doctor()
   expect(findings.filter(({ code }) => code === 'pending_refused')).toMatchObject([{ job: 'two' }])
-  expect(await app.why('two', 'k0')).toMatchObject({ reason: 'query_broken' })
+  expect(await operate(app).why('two', 'k0')).toMatchObject({ reason: 'query_broken' })
   expect(await query('select count(*)::int as n from things')).toEqual([{ n: 10 }])
 })
 
@@ -144,11 +144,11 @@ test('a function is refused as soon as its query becomes two statements', async 
   await ten()
   let text = 'select id from things'
   app.job('turned', { pending: () => ({ text, values: [] }) })
-  expect(await app.sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })).toMatchObject([
+  expect(await operate(app).sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })).toMatchObject([
     { seen: 10, error: null },
   ])
   text = 'select id from things) q; delete from things; select id from (select id from things'
-  const [report] = await app.sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })
+  const [report] = await operate(app).sweep({ jobs: ['turned'], dryRun: true, onProgress() {} })
   expect(report?.error).toContain('more than one statement')
   expect(await query('select count(*)::int as n from things')).toEqual([{ n: 10 }])
 })
@@ -157,5 +157,7 @@ test('a semicolon in a string, in a comment or at the end is no second statement
   const { app } = opened()
   await ten()
   app.job('one', { pending: { text: `select id from things where id <> ';' /* ; */ -- ;\n;`, values: [] } })
-  expect(await app.sweep({ jobs: ['one'], dryRun: true, onProgress() {} })).toMatchObject([{ seen: 10, error: null }])
+  expect(await operate(app).sweep({ jobs: ['one'], dryRun: true, onProgress() {} })).toMatchObject([
+    { seen: 10, error: null },
+  ])
 })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { RegrowError, regrow } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 
 let database: FreshDatabase
@@ -50,7 +51,7 @@ test.each(clients)('a store on a client that %s is refused at once', async (_, c
   const worker = app.work()
   const ready = error(worker.ready)
   const calls = [
-    () => app.status(),
+    () => operate(app).status(),
     () => mail.enqueue({ to: 'ann' }),
     () => app.transaction(async () => {}),
     () => ready,
@@ -66,7 +67,7 @@ test.each(clients)('a store on a client that %s is refused at once', async (_, c
 
 test('a store on a pool that has ended is refused at once', async () => {
   const app = regrow({ store: postgres(await endedPool()), log: false })
-  const refused = (await error(app.status())) as RegrowError
+  const refused = (await error(operate(app).status())) as RegrowError
   expect(refused).toMatchObject({ code: 'not_connected', message: expect.stringMatching(/pool .* has ended/i) })
   await app.close()
 })
@@ -86,9 +87,9 @@ test('a store whose client or pool ends while it is used says so from then on', 
   await client.connect()
   for (const given of [client, pool]) {
     const app = regrow({ store: postgres(given as pg.Pool), log: false })
-    await app.status()
+    await operate(app).status()
     await given.end()
-    expect(await error(app.status())).toMatchObject({
+    expect(await error(operate(app).status())).toMatchObject({
       code: 'not_connected',
       message: expect.stringMatching(/has ended/),
     })
@@ -101,7 +102,7 @@ test('a client that is still connecting is waited for', async () => {
   const client = made()
   const connecting = client.connect()
   const app = regrow({ store: postgres(client), log: false })
-  await expect(app.status()).resolves.toMatchObject({ jobs: [] })
+  await expect(operate(app).status()).resolves.toMatchObject({ jobs: [] })
   await connecting
   await app.close()
   await client.end()

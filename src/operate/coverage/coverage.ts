@@ -2,7 +2,8 @@
 // their `covers` say. Out: what was found of each column, and findings. Reads only; what takes too long is told as not known.
 import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
-import { unknownOptions } from '../../base/suggest.ts'
+import { checkOptions, type Option } from '../../base/options.ts'
+import { isOptions, unknownOptions } from '../../base/suggest.ts'
 import type { Job } from '../../job/job.ts'
 import type { Coverage, TrialRow } from '../../store/coverage.ts'
 import type { Source } from '../../store/source.ts'
@@ -49,6 +50,7 @@ const budgetMs = 120_000
 
 /** Looks at every column that some job covers. Rejects when the store does not answer. */
 export async function coverage(ports: CoveragePorts, options: CoverageOptions = {}): Promise<CoverageReport> {
+  checkOptions('coverage()', options, { rows: byTable }, 'Nothing was examined.')
   const proving = ports.store.coverage
   if (!proving) return unproven(ports.jobs)
   const { rows = {} } = options
@@ -87,15 +89,17 @@ function unproven(jobs: readonly Job[]): CoverageReport {
 export const coverageFindings = async (ports: CoveragePorts): Promise<readonly DoctorFinding[]> =>
   (await coverage(ports)).findings
 
+const byTable: Option = {
+  expected: "an object of rows by table, such as { orders: [{ state: 'new' }] }",
+  fits: (value) => isOptions(value) && Object.values(value as object).every(Array.isArray),
+}
+
 /** Rows of a table that nobody covers would be tried nowhere, and the test that gave them would prove nothing. */
 function refuseUnknown(options: CoverageOptions, declared: readonly Declaration[]): void {
   const tables = [...new Set(declared.flatMap(namesOf))]
-  const wrong = [
-    ...unknownOptions(options, ['rows'], 'coverage'),
-    ...(declared.length > 0 ? unknownOptions(options.rows ?? {}, tables, 'rows of coverage') : []),
-  ]
+  const wrong = declared.length > 0 ? unknownOptions(options.rows ?? {}, tables, 'rows of coverage') : []
   if (wrong.length > 0)
-    throw new RegrowError('bad_options', wrong.join('; '), 'Name options and covered tables as they are called.')
+    throw new RegrowError('bad_options', wrong.join('; '), 'Name covered tables as they are called.')
 }
 
 /** Every name of the table that somebody may have written. */

@@ -3,6 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { checkOptions, longOptions, texts } from '../../base/options.ts'
 import type { LongOptions } from '../../base/progress.ts'
 import type { Job } from '../../job/job.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
@@ -87,6 +88,7 @@ const opening: readonly Examination[] = [
 
 /** Rejects when the store does not answer: then there is nothing to examine. */
 export async function doctor(ports: DoctorPorts, options: DoctorOptions = {}): Promise<DoctorReport> {
+  checkOptions('doctor()', options, { jobs: texts, ...longOptions }, 'Nothing was examined.')
   const names = ports.jobs.map(({ name }) => name)
   const chosen = (options.jobs ?? names).map((name) => {
     const job = ports.jobs.find((each) => each.name === name)

@@ -2,6 +2,7 @@
 import { type Duration, milliseconds } from '../../base/duration.ts'
 import { RegrowError } from '../../base/errors.ts'
 import type { Log, LogRecord } from '../../base/log.ts'
+import { checkOptions, readElsewhere } from '../../base/options.ts'
 import type { Context, ManyContext } from '../../job/handler.ts'
 import { attemptOf, type Outcome } from '../../job/outcome.ts'
 import type { Ready } from '../stages.ts'
@@ -71,10 +72,10 @@ class OneContext implements Context<never> {
     return idempotencyKey(this.#entry)
   }
   get again() {
-    return (options: { in?: Duration } = {}) => mark(this.#state, this.#entry, again(options.in))
+    return (options?: { in?: Duration }) => mark(this.#state, this.#entry, again(options))
   }
   get quarantine() {
-    return (reason: string) => mark(this.#state, this.#entry, { kind: 'quarantine', reason })
+    return (reason: string) => mark(this.#state, this.#entry, quarantined(reason))
   }
 }
 
@@ -101,13 +102,14 @@ class BatchContext implements ManyContext<unknown, never> {
     return signalOf(this.#state)
   }
   get fail() {
-    return (key: unknown, error: unknown) => mark(this.#state, this.#find(key), { kind: 'failure', error })
+    return (key: unknown, error: unknown) =>
+      mark(this.#state, this.#find(key), { kind: 'failure', error: error ?? 'ctx.fail() was called without an error' })
   }
   get again() {
-    return (key: unknown, options: { in?: Duration } = {}) => mark(this.#state, this.#find(key), again(options.in))
+    return (key: unknown, options?: { in?: Duration }) => mark(this.#state, this.#find(key), again(options))
   }
   get quarantine() {
-    return (key: unknown, reason: string) => mark(this.#state, this.#find(key), { kind: 'quarantine', reason })
+    return (key: unknown, reason: string) => mark(this.#state, this.#find(key), quarantined(reason))
   }
   get idempotencyKey() {
     return (key: unknown) => idempotencyKey(this.#find(key))
@@ -127,7 +129,7 @@ class BatchContext implements ManyContext<unknown, never> {
 }
 
 const txOf = (transact: Transact, state: RunState): Context<never>['tx'] =>
-  ((work: unknown, options: { settle?: boolean } = {}) => transact(state, work, options)) as Context<never>['tx']
+  ((work: unknown, options?: { settle?: boolean }) => transact(state, work, options)) as Context<never>['tx']
 
 function logOf({ entries, log }: RunState): Context['log'] {
   const { job, key } = entries[0] as Ready
@@ -145,9 +147,15 @@ function signalOf(state: RunState): AbortSignal {
   return state.controller.signal
 }
 
-const again = (delay: Duration | undefined): Outcome => ({
-  kind: 'again',
-  inMs: delay === undefined ? 0 : milliseconds(delay, '`in`'),
+function again(options: { in?: Duration } = {}): Outcome {
+  checkOptions('ctx.again()', options, { in: readElsewhere }, "Write ctx.again({ in: '5m' }), or ctx.again().")
+  return { kind: 'again', inMs: options.in === undefined ? 0 : milliseconds(options.in, '`in`') }
+}
+
+/** A person reads the reason, and finds the call where there is none. */
+const quarantined = (reason: string): Outcome => ({
+  kind: 'quarantine',
+  reason: (reason ?? '') === '' ? 'ctx.quarantine() was called without a reason' : reason,
 })
 
 /** The outcome of one key, whatever the call returns. */

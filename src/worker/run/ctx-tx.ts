@@ -1,6 +1,7 @@
 // ctx.tx: the handler's effects and the settle of its run in one commit. It opens late and stays short.
 import type { Clock } from '../../base/clock.ts'
 import { RegrowError } from '../../base/errors.ts'
+import { checkOptions, flag } from '../../base/options.ts'
 import type { Random } from '../../base/random.ts'
 import { retry } from '../../base/retry.ts'
 import type { Transaction } from '../../job/handler.ts'
@@ -16,7 +17,7 @@ import { effectsOf } from './shared-transactions.ts'
 import { type Abandon, TxCalls } from './tx-calls.ts'
 
 /** A function gets the store's own transaction, whose type only the user's code knows; anything else is read as a statement. */
-export type Transact = (state: RunState, work: unknown, options: { settle?: boolean }) => Promise<unknown>
+export type Transact = (state: RunState, work: unknown, options?: { settle?: boolean }) => Promise<unknown>
 
 type Work<T> = (tx: never) => Promise<T>
 
@@ -74,11 +75,15 @@ export function transacts(ports: TransactPorts): Transact {
     state.settled = new Set([entry.take])
     return answer
   }
-  return (state, work, { settle = true }) => {
+  return (state, work, options) => {
     ports.used((state.entries[0] as Ready).job.name)
     state.txCalls ??= callsOf(state, clock)
     const calls = state.txCalls
-    return calls.begin(settle, () => transact(state, calls, work, settle))
+    const settle = options?.settle ?? true
+    return calls.begin(settle, async () => {
+      if (options !== undefined) checkOptions('ctx.tx()', options, { settle: flag }, 'Nothing was sent.')
+      return transact(state, calls, work, settle)
+    })
   }
 }
 

@@ -9,7 +9,9 @@ test.each([
   ['TIMEOUT', 'timeout'],
   ['timout', 'timeout'],
   ['uniqeUntill', 'uniqueUntil'],
-  ['unique', undefined],
+  ['unique', 'uniqueUntil'],
+  ['re', undefined],
+  ['inp', 'input'],
   ['colour', undefined],
   ['', undefined],
 ])('the nearest known name to %j is %j', (name, guess) => {
