@@ -28,7 +28,7 @@ interface Failure {
 export function fail(error: unknown, out: Output, debug: boolean): number {
   const failure = failureOf(error)
   // By shape: an app module may bring a copy of regrow of its own.
-  const stack = error instanceof Error ? redact(`${error.stack ?? ''}${causes(error)}`) : undefined
+  const stack = readable(() => (error instanceof Error ? redact(`${error.stack ?? ''}${causes(error)}`) : undefined))
   if (out.json) out.result({ error: { ...failure, ...(debug ? { stack } : {}) } }, () => '')
   else {
     const hint = failure.hint ? `\n  → ${failure.hint.split('\n').map(visible).join('\n')}` : ''
@@ -38,7 +38,22 @@ export function fail(error: unknown, out: Output, debug: boolean): number {
   return failure.code === 'stopped' ? exitCodes.stopped : typed.has(failure.code) ? exitCodes.usage : exitCodes.failed
 }
 
-export function failureOf(error: unknown): Failure {
+export const failureOf = (error: unknown): Failure =>
+  readable(() => told(error)) ?? { code: 'thrown', message: 'Something was thrown that cannot be read', hint: '' }
+
+/** What `read` answers; undefined where that throws: the app's module may throw anything. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** Causes that are told. */
+const causesMost = 12
+
+function told(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: 'thrown', message: redact(String(error)), hint: '' }
   const { hint, code } = error as { hint?: unknown; code?: unknown }
   if (error.name === 'RegrowError' && typeof hint === 'string')
@@ -60,6 +75,7 @@ function causes(error: Error): string {
   const told = new Set<unknown>([error])
   const lines: string[] = []
   for (let cause = error.cause; cause !== undefined && !told.has(cause); cause = (cause as Partial<Error>)?.cause) {
+    if (told.size > causesMost) break
     told.add(cause)
     lines.push(`\ncaused by: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`)
   }

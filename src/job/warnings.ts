@@ -1,7 +1,7 @@
 // Which events a person should read without having asked for them, and in which words. In: an event. Out: one line, and what it
 // counts as the same as; null for everything that is as it should be.
 import { readable } from '../base/duration.ts'
-import { messageOf, RegrowError } from '../base/errors.ts'
+import { causeOf, messageOf, RegrowError } from '../base/errors.ts'
 import type { LogRecord } from '../base/log.ts'
 import { type EventMap, type LoopName, loopTexts } from './event-map.ts'
 
@@ -22,6 +22,8 @@ type Texts = {
 
 /** What one line of an error holds at most. */
 const errorCharacters = 300
+/** Causes that are told of an error of regrow: they may be a circle. */
+const causesMost = 3
 
 export function warningOf<Name extends keyof EventMap>(
   name: Name,
@@ -166,9 +168,8 @@ const dropped: { readonly [Why in EventMap['hint.dropped']['why']]: (count: numb
  * What went wrong, in one line: the hint of an error of ours is part of it; of an error without a message (Node makes one of all
  * addresses of a host) what is inside.
  */
-export function reasonOf(error: unknown, job?: unknown): string {
-  const inner = error instanceof AggregateError && error.message === '' ? error.errors.map(messageOf).join('; ') : ''
-  const text = inner || messageOf(error) || (error instanceof Error ? error.name : '')
+export function reasonOf(error: unknown, job?: unknown, depth = 0): string {
+  const text = messageOf(error)
   // A text is an error as it was stored: with its stack.
   const [first = ''] = typeof error === 'string' ? text.split('\n', 1) : [text]
   const whole = first
@@ -177,7 +178,8 @@ export function reasonOf(error: unknown, job?: unknown): string {
     .replace(/\.?\s+→ /, '. ')
     .replace(/\s+/g, ' ')
     .trim()
-  const inside = error instanceof RegrowError && error.cause !== undefined ? reasonOf(error.cause) : ''
+  const behind = error instanceof RegrowError && depth < causesMost ? causeOf(error) : undefined
+  const inside = behind === undefined ? '' : reasonOf(behind, undefined, depth + 1)
   // Most errors of ours quote what caused them.
   const cause = inside === '' || whole.includes(inside) ? '' : ` (${inside})`
   return `${whole.length > errorCharacters ? `${whole.slice(0, errorCharacters - 1)}…` : whole}${cause}`

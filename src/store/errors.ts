@@ -1,6 +1,6 @@
 // What core needs to know of an error that a call of the store ended with. A store sorts its errors into these kinds by
 // `Store.classify`; core decides by the kind alone and knows no code of any database.
-import { messageOf, RegrowError } from '../base/errors.ts'
+import { aggregated, causeOf, codeOf, messageOf, RegrowError, read } from '../base/errors.ts'
 
 export type StoreErrorKind =
   /** Two transactions were in each other's way and one was rolled back: the same work may be done again at once. */
@@ -36,13 +36,17 @@ export const isPassing = (kind: StoreErrorKind): boolean => !['bad_row', 'mistak
 /** Neither time nor another try changes it: the address, a right or the schema is wrong. */
 export const isRefusal = (kind: StoreErrorKind): boolean => ['mistake', 'refused'].includes(kind)
 
+/** Errors hold each other; deeper ones no client would make. */
+const depthMost = 6
+
 /** True when the store is away, starting or overloaded: the same call may succeed later. */
-export function isAway(error: unknown, classify: Classify): boolean {
+export function isAway(error: unknown, classify: Classify, depth = 0): boolean {
   if (error instanceof RegrowError) {
     if (error.code === 'deadline') return true
     // A connection that could not be made may have been refused: the cause says so.
     if (!['store_away', 'url_failed'].includes(error.code)) return false
-    return error.cause === undefined || isAway(error.cause, classify)
+    const cause = causeOf(error)
+    return depth < depthMost && (cause === undefined || isAway(cause, classify, depth + 1))
   }
   return ['away', 'conflict', 'lock_timeout', 'timeout'].includes(classify(error))
 }
@@ -97,15 +101,23 @@ const unreachableCodes = new Set([
 /** Clients report a connection that broke, or that took too long, by a text alone. */
 const unreachableTexts = /\b(timeout|timed out|terminated|connection (?:was )?(?:closed|ended|lost)|socket hang up)\b/i
 
+/** Errors and causes that are looked at. */
+const unreachableMost = 50
+
 /** True when an error without a code of a server means that the server cannot be reached. The same for every client. */
-export function isUnreachable(error: unknown): boolean {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.some(isUnreachable)
+export const isUnreachable = (error: unknown): boolean => leadsNowhere(error, new Set())
+
+function leadsNowhere(error: unknown, seen: Set<unknown>): boolean {
+  if (seen.has(error) || seen.size >= unreachableMost) return false
+  seen.add(error)
+  const inner = aggregated(error)
+  if (inner.length > 0) return inner.some((each) => leadsNowhere(each, seen))
   const code = codeOf(error)
   // The socket of a server that has not started yet; of any other file it is a mistake.
-  if (code === 'ENOENT') return (error as { syscall?: unknown }).syscall === 'connect'
+  if (code === 'ENOENT') return read(error, 'syscall') === 'connect'
   if (code !== undefined) return unreachableCodes.has(code)
-  const { cause } = error instanceof Error ? error : { cause: undefined }
-  return unreachableTexts.test(messageOf(error)) || (cause !== undefined && isUnreachable(cause))
+  const cause = causeOf(error)
+  return unreachableTexts.test(messageOf(error)) || (cause !== undefined && leadsNowhere(cause, seen))
 }
 
 const adviceByCode: Readonly<Record<string, string>> = {
@@ -117,8 +129,9 @@ const adviceByCode: Readonly<Record<string, string>> = {
 
 /** What to do about a server that cannot be reached, where it is known. */
 export function connectionAdvice(error: unknown): string | undefined {
-  const inner = error instanceof AggregateError ? error.errors : []
-  const code = [error, ...inner].map(codeOf).find((each) => each !== undefined && Object.hasOwn(adviceByCode, each))
+  const code = [error, ...aggregated(error)]
+    .map(codeOf)
+    .find((each) => each !== undefined && Object.hasOwn(adviceByCode, each))
   return code === undefined ? undefined : adviceByCode[code]
 }
 
@@ -128,16 +141,11 @@ export function refusal(
   advise: (error: unknown) => string | undefined = connectionAdvice,
 ): RegrowError {
   if (error instanceof RegrowError && error.code !== 'store_away') return error
-  const cause = error instanceof RegrowError ? error.cause : error
+  const cause = error instanceof RegrowError ? causeOf(error) : error
   return new RegrowError(
     'store_refused',
     `The store cannot be opened: ${messageOf(cause)}`,
     advise(cause) ?? 'Another try would not help. Is the address right, and may this user use the database?',
     cause,
   )
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code
-  return typeof code === 'string' ? code : undefined
 }

@@ -2,6 +2,7 @@
 // waits there raises the alarm when no call comes: it works when regrow itself is gone.
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
+import { causeOf, codeOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
@@ -40,7 +41,6 @@ class Refused extends Error {
 /** Only words of our own and codes such as ECONNREFUSED: the texts of a client name the address in many forms. */
 function reason(error: unknown): string {
   if (error instanceof Refused) return error.message
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
-  const found = [cause?.code, code].find((each) => typeof each === 'string')
+  const found = codeOf(causeOf(error)) ?? codeOf(error)
   return found === 'deadline' ? 'was not answered in time' : `could not be called${found ? `: ${found}` : ''}`
 }

@@ -1,7 +1,7 @@
 // PGlite does not refuse a second opener, and two of them destroy a directory. A lock file beside it does.
 import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { RegrowError } from '../../base/errors.ts'
+import { codeOf, RegrowError } from '../../base/errors.ts'
 
 /** Locks that this process holds. A lock with our number that is not among them is a dead process's: containers reuse numbers. */
 const held = new Set<string>()
@@ -105,5 +105,3 @@ function isAlive(pid: number): boolean {
     return codeOf(error) === 'EPERM'
   }
 }
-
-const codeOf = (error: unknown) => (error as { code?: string }).code

@@ -1,5 +1,5 @@
 // Makes connections of one kind out of what the user gave: commands as arrays of text, replies as they come.
-import { messageOf, RegrowError } from '../../base/errors.ts'
+import { codeOf, messageOf, RegrowError } from '../../base/errors.ts'
 import { kindOfValue } from '../../base/suggest.ts'
 import type { IoRedisClient, NodeRedisClient, RedisGiven } from './client.ts'
 
@@ -47,7 +47,7 @@ export async function dialOf(given: RedisGiven | undefined): Promise<Dial> {
 
 /** Loaders of TypeScript may fail on a package that is there (jiti/register on Node 20 does): who installs it again is no wiser. */
 function notLoaded(cause: unknown): RegrowError {
-  if ((cause as { code?: unknown } | null)?.code === 'ERR_MODULE_NOT_FOUND')
+  if (codeOf(cause) === 'ERR_MODULE_NOT_FOUND')
     return new RegrowError(
       'missing_package',
       'The package @redis/client is not installed',

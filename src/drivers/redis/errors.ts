@@ -1,7 +1,7 @@
 // Errors of the server that mean something to us, in words.
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import { outOfMemory } from '../../queue/queue.ts'
-import { isOutOfMemory, isUnauthenticated, messageText } from './client.ts'
+import { isOutOfMemory, isUnauthenticated } from './client.ts'
 
 /** The error itself, unless it is one that people can do something about. */
 export function explained(error: unknown, namespace: string): unknown {
@@ -19,14 +19,14 @@ export function explained(error: unknown, namespace: string): unknown {
       'Put it into the address, redis://user:password@host:port, or into the client. Until then workers go on from the rows.',
       error,
     )
-  if (/^(MOVED|CROSSSLOT) /.test(messageText(error)))
+  if (/^(MOVED|CROSSSLOT) /.test(messageOf(error)))
     return new RegrowError(
       'queue_cluster',
       'The Redis server is a node of a cluster, and was addressed like a single one',
       'Pass a client of the cluster: redis(createCluster({ rootNodes: [{ url }] })), or a Cluster of ioredis or iovalkey.',
       error,
     )
-  const owner = /REGROWFOREIGN (.*)/.exec(messageText(error))?.[1]
+  const owner = /REGROWFOREIGN (.*)/.exec(messageOf(error))?.[1]
   if (owner === undefined) return error
   return new RegrowError(
     'queue_foreign',

@@ -1,7 +1,8 @@
 // What a Redis server tells of itself, for `doctor`: INFO alone, since managed servers forbid CONFIG. Spread over slots, each
 // slot's server is asked, and the worst answer of each kind is told.
+import { messageOf } from '../../base/errors.ts'
 import type { QueueFacts } from '../../queue/queue.ts'
-import { isAnswer, messageText } from './client.ts'
+import { isAnswer } from './client.ts'
 import type { Slot } from './keys.ts'
 
 /** The oldest version that has all commands of our scripts. */
@@ -21,7 +22,7 @@ export async function examined(
     return infos.map(factsOf).reduce(worse)
   } catch (error) {
     // A user without the right to ask has a server all the same; one that is away is not to be told here.
-    if (isAnswer(error)) return { refused: messageText(error) }
+    if (isAnswer(error)) return { refused: messageOf(error) }
     throw error
   }
 }

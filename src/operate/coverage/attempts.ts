@@ -1,7 +1,7 @@
 // Questions to the database that may be refused or take too long: each has an answer to go on with, and what went wrong is
 // told once, at the end. An error of the store's own (away, unwell) is nobody's answer and is thrown on.
 import type { Clock } from '../../base/clock.ts'
-import { messageOf } from '../../base/errors.ts'
+import { codeOf, messageOf } from '../../base/errors.ts'
 import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 
@@ -28,11 +28,8 @@ export class Attempts {
       return await ask()
     } catch (error) {
       const kind = this.#classify(error)
-      if (kind === 'timeout' || (error as { code?: unknown }).code === 'deadline') this.#late.add(what)
-      else if (
-        ['bad_row', 'mistake', 'unsupported'].includes(kind) ||
-        (error as { code?: unknown }).code === 'bad_pending'
-      )
+      if (kind === 'timeout' || codeOf(error) === 'deadline') this.#late.add(what)
+      else if (['bad_row', 'mistake', 'unsupported'].includes(kind) || codeOf(error) === 'bad_pending')
         this.#refused.set(what, messageOf(error).split('\n')[0] as string)
       else throw error
       return fallback

@@ -1,6 +1,6 @@
 // What is wrong with a job's own pending query. In: what was measured, or why it was refused. Out: findings. Pure.
 import { readable } from '../../base/duration.ts'
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import { manyRows, patienceMs, type QueryCost, smallRows, type TooMuch } from '../../store/diagnosis.ts'
 import type { Classify } from '../../store/errors.ts'
 import type { DoctorFinding } from './finding.ts'
@@ -106,8 +106,8 @@ export function ofRefusal(job: string, error: RegrowError): DoctorFinding {
 /** Message and hint of an error; the message of ours ends with the hint. */
 export function sentences(error: unknown, classify: Classify): { message: string; hint: string } {
   if (error instanceof RegrowError)
-    return { message: error.message.replace(`\n  → ${error.hint}`, ''), hint: error.hint }
-  const message = error instanceof Error ? error.message : String(error)
+    return { message: messageOf(error).replace(`\n  → ${error.hint}`, ''), hint: error.hint }
+  const message = messageOf(error)
   if (classify(error) === 'timeout')
     return {
       message,

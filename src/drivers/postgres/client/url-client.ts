@@ -2,7 +2,7 @@
 // databases move while a process runs.
 import type { Clock } from '../../../base/clock.ts'
 import { withDeadline } from '../../../base/deadline.ts'
-import { isErrorLike, messageOf, RegrowError } from '../../../base/errors.ts'
+import { causeOf, codeOf, messageOf, RegrowError } from '../../../base/errors.ts'
 import { redact } from '../../../base/redact.ts'
 import { checkedAddress } from './address.ts'
 
@@ -89,9 +89,9 @@ function urlFailed(error: unknown): RegrowError {
 
 /** Text and code of an error of the user's function, and of its causes: the error itself may hold the address and its password. */
 function withoutSecrets(error: unknown, depth = 0): Error {
-  const { code, cause } = (isErrorLike(error) ? error : {}) as { code?: unknown; cause?: unknown }
+  const [code, cause] = [codeOf(error), causeOf(error)]
   const inner = cause === undefined || depth > 3 ? undefined : { cause: withoutSecrets(cause, depth + 1) }
-  const clean = Object.assign(new Error(redact(messageOf(error)), inner), typeof code === 'string' ? { code } : {})
+  const clean = Object.assign(new Error(redact(messageOf(error)), inner), code === undefined ? {} : { code })
   clean.stack = `Error: ${clean.message}`
   return clean
 }

@@ -1,5 +1,5 @@
 // Errors of Postgres, of the clients that speak to it and of ORMs above them. The SQLSTATEs that regrow knows are here.
-import { messageOf } from '../../../base/errors.ts'
+import { aggregated, messageOf, read } from '../../../base/errors.ts'
 import { connectionAdvice, isUnreachable, type StoreErrorKind } from '../../../store/errors.ts'
 
 /** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
@@ -7,17 +7,21 @@ const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const
 /** A driver of Prisma calls it so; its `code` may be a word of its own. */
 const codes = ['originalCode', 'code'] as const
 
-/** Errors hold each other; deeper than this there is none that a client would make. */
-const depthMost = 6
+/** Errors hold each other; more of them than this, and deeper ones, no client would make. */
+const most = { depth: 6, errors: 50 }
 
 /** SQLSTATE of an error, wherever a client keeps it; undefined when the server gave none. */
-export function sqlState(error: unknown, depth = 0): string | undefined {
-  if (typeof error !== 'object' || error === null || depth > depthMost) return undefined
-  const found = error as Readonly<Record<string, unknown>>
-  for (const name of codes) if (isSqlState(found[name])) return found[name]
+export const sqlState = (error: unknown): string | undefined => stateIn(error, 0, new Set())
+
+function stateIn(error: unknown, depth: number, seen: Set<unknown>): string | undefined {
+  if (typeof error !== 'object' || error === null || depth > most.depth) return undefined
+  if (seen.has(error) || seen.size >= most.errors) return undefined
+  seen.add(error)
+  const state = codes.map((name) => read(error, name)).find(isSqlState)
+  if (state !== undefined) return state
   for (const name of inner) {
-    const state = sqlState(found[name], depth + 1)
-    if (state !== undefined) return state
+    const found = stateIn(read(error, name), depth + 1, seen)
+    if (found !== undefined) return found
   }
   return undefined
 }
@@ -47,10 +51,12 @@ const refusedTexts = /no such (?:database|user)|does not exist|(?:password )?aut
 
 /** `Store.classify` of Postgres and PGlite. */
 export function classify(error: unknown): StoreErrorKind {
-  if (error instanceof AggregateError && error.errors.length > 0) {
-    const all = error.errors.map(classify)
-    return all.includes('away') ? 'away' : (all[0] ?? 'unknown')
-  }
+  const all = aggregated(error).map(kindOf)
+  return all.includes('away') ? 'away' : (all[0] ?? kindOf(error))
+}
+
+/** Of an error by itself. */
+function kindOf(error: unknown): StoreErrorKind {
   const state = sqlState(error)
   if (state === '08P01' && refusedTexts.test(messageOf(error))) return 'refused'
   if (state !== undefined) return kinds.find(([pattern]) => pattern.test(state))?.[1] ?? 'unknown'
