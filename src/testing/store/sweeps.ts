@@ -252,6 +252,16 @@ export const sweepsCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'made due anew, the turn that a declaration keeps for its worker is free, though it never began',
+    async run(context) {
+      await fleet(context)
+      await context.store.sweeps.declare([{ job: 'a', everyMs: 60_000, fingerprint: 'new' }], { holder: 'w1' })
+      assert.equal(await win(context, 'w2'), undefined)
+      await context.store.sweeps.makeDue(['a'], { anew: true })
+      await mustWin(context, 'w2')
+    },
+  },
+  {
     name: 'the turn of a worker that was freed is won at once',
     async run(context) {
       await fleet(context)

@@ -1508,7 +1508,7 @@ select c.epoch::text as epoch, c.pushed::float8 as pushed, (extract(epoch from c
 ),
 chosen as materialized (
   select s.job, $2::boolean and not (
-    s.holder is not null and s.cursor is null and s.last_attempt_at > env.at - interval '1 second'
+    s.holder is not null and s.cursor is null and coalesce(s.last_attempt_at > env.at - interval '1 second', false)
   ) as anew
   from regrow.sweeps s cross join env
   where s.job in (select jsonb_array_elements_text($1::text::jsonb)) order by s.job for update of s
