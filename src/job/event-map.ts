@@ -18,8 +18,11 @@ export interface EventMap {
   'job.threw_after_tx': { job: string; key: string; error: unknown }
   /** A handler did not end 30 s after its timeout; its claim was given up, its slot is stuck. */
   'job.stuck': { job: string; key: string }
-  /** It ran, and its row is still pending. Without a `version` column this may be new work: `counted` is false. */
-  'job.no_progress': { job: string; key: string; counted: boolean }
+  /**
+   * It ran, and its row is still pending. `same_version`: that is a failure. `no_version`: without a `version` this may be new work.
+   * `version_changes`: at each look the version is another one, so it tells nothing. Of these two the next sweep brings the row.
+   */
+  'job.no_progress': { job: string; key: string; why: 'same_version' | 'no_version' | 'version_changes' }
   /**
    * What this worker declares was gone from the store, or older, after a restore for one: it is declared again. Names of jobs whose
    * sweep was missing, or of all its schedules where one of them was.

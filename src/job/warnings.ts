@@ -68,8 +68,8 @@ const texts: Texts = {
     line('warn', `${job} ${key} threw after its transaction had committed; it stays a success`, { job, key, error }),
   'job.stuck': ({ job, key }) =>
     line('error', `${job} ${key} did not end after its timeout; its slot is stuck`, { job, key }),
-  'job.no_progress': ({ job, key, counted }) =>
-    counted ? line('warn', `${job} ${key} ran, but its row is still pending`, { job, key }) : null,
+  'job.no_progress': ({ job, key, why }) =>
+    line('warn', `${job} ${key} ran, but its row is still pending${stillPending[why]}`, { job, key, why }),
   'job.crashed': ({ job, key, crashes, quarantined }) =>
     quarantined
       ? line('error', `${job} ${key} is in quarantine: workers died of it`, { job, key })
@@ -155,6 +155,13 @@ const ofQueue: ReadonlySet<LoopName> = new Set(['pop', 'queue_probe', 'canary'])
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 const hints = (count: number) => counted(count, 'hint')
+
+const stillPending: { readonly [Why in EventMap['job.no_progress']['why']]: string } = {
+  same_version: ': the handler has to change what the pending query asks for. It counts as a failure',
+  no_version: ': it runs again with each sweep until the handler changes what the pending query asks for',
+  version_changes:
+    ', and its version is another one at each look: return a column that changes with the work, not the time or chance',
+}
 
 const dropped: { readonly [Why in EventMap['hint.dropped']['why']]: (count: number) => string } = {
   full: (count) => `the queue is full, the sweep brings what it did not take: ${hints(count)}`,

@@ -133,8 +133,11 @@ async function askProgress(ports: AftermathPorts & OpenClaims, job: Job, entries
   const { clock, sweeps, source, random, push, events, classify, over } = ports
   // A store that is away for a moment must not make a poison row new (S6): its failures are in this process only by now.
   const again = (error: unknown, tries: number) => isPassing(classify(error)) && tries < progressTries
-  const { renewed, stalled, unclear } = await retry(clock, random, { delayMs: 200, again, signal: over }, () =>
-    progress(ports, source(job), job, entries),
+  const { renewed, stalled, unclear, unsteady } = await retry(
+    clock,
+    random,
+    { delayMs: 200, again, signal: over },
+    () => progress(ports, source(job), job, entries),
   )
   const retries = stalled.filter(({ quarantined }) => !quarantined)
   const hints = [
@@ -142,7 +145,11 @@ async function askProgress(ports: AftermathPorts & OpenClaims, job: Job, entries
     ...retries.map(({ key, retryMs }) => ({ job: job.name, key, delayMs: retryMs, fresh: false })),
   ]
   if (hints.length > 0) await push(hints)
-  if (unclear.length > 0) await sweeps.noProgress(job.name, unclear.length)
-  for (const { key } of stalled) events.emit('job.no_progress', { job: job.name, key, counted: true })
-  for (const key of unclear) events.emit('job.no_progress', { job: job.name, key, counted: false })
+  const swept = unclear.length + unsteady.length
+  if (swept > 0) await sweeps.noProgress(job.name, swept)
+  const told = (key: string, why: EventMap['job.no_progress']['why']) =>
+    events.emit('job.no_progress', { job: job.name, key, why })
+  for (const { key } of stalled) told(key, 'same_version')
+  for (const key of unclear) told(key, 'no_version')
+  for (const key of unsteady) told(key, 'version_changes')
 }

@@ -15,6 +15,8 @@ export interface Progress {
   readonly stalled: { key: string; retryMs: number; quarantined: boolean }[]
   /** Still pending, and without a version nobody can tell whether it is new work: the sweep will find it. */
   readonly unclear: string[]
+  /** Still pending, with another version at each look: it tells nothing, and the sweep will find the row. */
+  readonly unsteady: string[]
 }
 
 /** A success whose row is still pending. */
@@ -44,8 +46,8 @@ export async function progress(
   const still = await stillPending(source, successes)
   const { renewed, stalled } = await stalls(ports, source, job, still.filter(isSame))
   return {
-    renewed: [...renewedOf(still), ...renewed],
     stalled,
+    ...(await steadyOf(source, [...still.filter(isRenewed), ...renewed])),
     unclear: still.filter(({ version }) => version === null).map(({ entry }) => entry.key),
   }
 }
@@ -61,8 +63,22 @@ async function stillPending(source: Source, entries: readonly Ready[]): Promise<
 
 const isSame = ({ entry, version }: Still) => version !== null && version === entry.version
 
-const renewedOf = (still: readonly Still[]): string[] =>
-  still.filter(({ entry, version }) => version !== null && version !== entry.version).map(({ entry }) => entry.key)
+const isRenewed = ({ entry, version }: Still) => version !== null && version !== entry.version
+
+/**
+ * Hinted at once, a row whose version is the time of the look would run without end. Of new work the version is the same when asked
+ * again; a row that somebody changes between the two looks waits for its enqueue, or for the sweep.
+ */
+async function steadyOf(source: Source, renewed: readonly Still[]): Promise<Pick<Progress, 'renewed' | 'unsteady'>> {
+  const seen = new Map(renewed.map(({ entry, version }) => [entry.key, version]))
+  const again = await stillPending(
+    source,
+    renewed.map(({ entry }) => entry),
+  )
+  const keys = (isSteady: boolean) =>
+    again.filter(({ entry, version }) => (version === seen.get(entry.key)) === isSteady).map(({ entry }) => entry.key)
+  return { renewed: keys(true), unsteady: keys(false) }
+}
 
 /**
  * Records failures as a run does: take, then check, then settle. The success has ended the claim, so that others may have run
@@ -73,7 +89,7 @@ async function stalls(
   source: Source,
   job: Job,
   same: readonly Still[],
-): Promise<Pick<Progress, 'renewed' | 'stalled'>> {
+): Promise<{ readonly renewed: readonly Still[] } & Pick<Progress, 'stalled'>> {
   if (same.length === 0 || ports.ended()) return { renewed: [], stalled: [] }
   const { ledger, claims, random } = ports
   const runs = new Map(same.map(({ entry }) => [entry.key, entry]))
@@ -106,7 +122,7 @@ async function stalls(
     const held = rows.length > 0 ? await ledger.settle(claims.holder, rows) : new Set<number>()
     keepOpen((take) => !held.has(take))
     return {
-      renewed: renewedOf(still),
+      renewed: still.filter(isRenewed),
       stalled: rows
         .filter(({ take }) => held.has(take))
         .map(({ key, retryMs, state }) => ({ key, retryMs, quarantined: state === 'quarantined' })),

@@ -27,7 +27,7 @@ describe('with a version column', () => {
     app.job('thing.make', { pending: versioned, retry: { attempts: 3, delay: '1s' }, sweep: { every: '1h' }, run() {} })
     await world.work(app)
     await world.pass(60_000)
-    expect(ear.of('job.no_progress')).toEqual(Array(3).fill({ job: 'thing.make', key: 'a', counted: true }))
+    expect(ear.of('job.no_progress')).toEqual(Array(3).fill({ job: 'thing.make', key: 'a', why: 'same_version' }))
     expect(ear.of('job.settled').map(({ state }) => state)).toEqual(['done', 'done', 'done'])
     const starts = ear.times('job.started')
     // The first start is before the zero of times: the second wait is twice the first, less a quarter.
@@ -70,8 +70,36 @@ describe('with a version column', () => {
     app.job('thing.make', { pending: versioned, sweep: { every: '1h' }, run() {} })
     await world.work(app)
     await world.pass(10_000)
-    expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
+    expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', why: 'no_version' }])
   })
+
+  test.each([
+    ['the time', sql`select id, clock_timestamp() as version from things where state = 'pending'`],
+    ['chance', sql`select id, gen_random_uuid() as version from things where state = 'pending'`],
+    [
+      'a source',
+      {
+        page: async (after: string | null) => (after === null ? [{ key: 'a', version: String(Math.random()) }] : []),
+        isPending: async (keys: readonly string[]) => keys.map((key) => ({ key, version: String(Math.random()) })),
+      },
+    ],
+  ])(
+    'a version that is another one at each look (%s) is no new work: one run per sweep, and told',
+    async (_, pending) => {
+      const lines: string[] = []
+      const { app, ear } = world.app({ log: ({ message }) => void lines.push(message) })
+      app.job('thing.make', { pending, sweep: { every: '20s' }, run() {} })
+      await world.work(app)
+      await world.pass(15_000)
+      expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', why: 'version_changes' }])
+      expect(lines).toEqual([
+        'thing.make a ran, but its row is still pending, and its version is another one at each look: return a column that changes with the work, not the time or chance',
+      ])
+      await world.pass(60_000)
+      expect(ear.of('job.started').length).toBe(ear.of('sweep.passed').length)
+      expect((await app.health()).findings).toMatchObject([{ code: 'no_progress', job: 'thing.make' }])
+    },
+  )
 
   test('a row that came to wait for its time is no lack of progress', async () => {
     const { app, ear } = world.app()
@@ -97,13 +125,31 @@ test('without a version nothing is counted and nothing is pushed: the next sweep
   })
   await world.work(app)
   await world.pass(15_000)
-  expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', counted: false }])
+  expect(ear.of('job.no_progress')).toEqual([{ job: 'thing.make', key: 'a', why: 'no_version' }])
   expect(await queue.count(['thing.make'])).toEqual(new Map([['thing.make', { due: 0, delayed: 0 }]]))
   expect(await world.query(`select * from regrow.ledger`)).toEqual([])
   await world.pass(60_000)
   const runs = ear.of('job.started').length
   expect(runs).toBe(ear.of('sweep.passed').length)
   expect(runs).toBeGreaterThanOrEqual(4)
+})
+
+test('without a version it is told too, once per interval and not once per key', async () => {
+  await db.exec(`insert into things (id) values ('b'), ('c')`)
+  const lines: string[] = []
+  const { app, ear } = world.app({ log: ({ message }) => void lines.push(message) })
+  const pending = sql`select id from things where state = 'pending'`
+  app.job('thing.make', { pending, sweep: { every: '1h' }, run() {} })
+  await world.work(app)
+  await world.until(() => ear.of('job.no_progress').length === 3)
+  const text =
+    'thing.make [abc] ran, but its row is still pending: it runs again with each sweep until the handler changes what the pending query asks for'
+  expect(lines).toEqual([expect.stringMatching(new RegExp(`^${text}$`))])
+  await world.pass(30_000)
+  expect(lines).toEqual([
+    expect.anything(),
+    expect.stringMatching(/^thing\.make [abc] ran, .* \(and 1 more like it in the last 10s\)$/),
+  ])
 })
 
 test('an input job ends with its intent; nobody asks for its progress', async () => {

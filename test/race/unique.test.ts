@@ -161,7 +161,7 @@ describe('ten enqueues by another app while a key runs', () => {
   test('until its success: they are merged into the run, and the sweep finds a change', async () => {
     const { worker, ear } = await enqueueMeanwhile('success', true)
     await ear.hears('job.settled', { state: 'done' })
-    await ear.hears('job.no_progress', { counted: false })
+    await ear.hears('job.no_progress', { why: 'no_version' })
     expect(ear.of('job.started')).toHaveLength(1)
     await pool.query(`update regrow.sweeps set next_at = now()`)
     await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)

@@ -5,6 +5,14 @@ const worker = (file: string) => `src/worker/${file}.ts`
 
 export const ofTheWorker: readonly Mutant[] = [
   mutant(
+    'version-of-the-moment-is-new-work',
+    'a row whose version is another one at each look is hinted after each run, and runs without end',
+    'src/worker/progress.ts',
+    '(version === seen.get(entry.key)) === isSteady',
+    'isSteady',
+    test('flow/progress'),
+  ),
+  mutant(
     'take-number-not-raised',
     'every claim of a process has the same take number',
     worker('held-claims'),
