@@ -29,13 +29,13 @@ export function readApp(given: object | undefined): { leaseMs: number; guard: Gu
   for (const driver of [options.store, options.queue]) mistakes.push(...mistakesOf(driver))
   if (options.store === undefined)
     mistakes.push('regrow(): `store` is missing: where is the truth? Give postgres(url) or pglite(directory)')
-  else if (!opens(options.store))
+  else if (!opens('store', options.store))
     mistakes.push(
-      `regrow(): \`store\` is ${kindOfValue(options.store)}; expected what postgres(url) or pglite(directory) returns`,
+      `regrow(): \`store\` is ${driverShown(options.store)}; expected what postgres(url) or pglite(directory) returns`,
     )
-  if (options.queue !== undefined && !opens(options.queue))
+  if (options.queue !== undefined && !opens('queue', options.queue))
     mistakes.push(
-      `regrow(): \`queue\` is ${kindOfValue(options.queue)}; expected what memory() or another queue's function returns`,
+      `regrow(): \`queue\` is ${driverShown(options.queue)}; expected what memory() or redis(url) returns. Without it the store's own is used`,
     )
   const guard = guardNames.find((name) => name === (options.guard ?? 'claim'))
   if (guard === undefined)
@@ -175,4 +175,19 @@ const isCount = (value: unknown) => Number.isInteger(value) && (value as number)
 const mistakesOf = (driver: unknown): readonly string[] =>
   (driver as { mistakes?: readonly string[] } | null | undefined)?.mistakes ?? []
 
-const opens = (driver: unknown) => typeof (driver as { open?: unknown } | null)?.open === 'function'
+interface MaybeDriver {
+  readonly kind?: unknown
+  readonly name?: unknown
+  readonly open?: unknown
+}
+
+const opens = (kind: 'store' | 'queue', driver: unknown) => {
+  const { kind: own, open } = (driver ?? {}) as MaybeDriver
+  return own === kind && typeof open === 'function'
+}
+
+/** A driver by its kind: a queue that was given as the store, say. */
+function driverShown(driver: unknown): string {
+  const { kind, name } = (driver ?? {}) as MaybeDriver
+  return kind === 'store' || kind === 'queue' ? `the ${kind} \`${String(name)}\`` : kindOfValue(driver)
+}

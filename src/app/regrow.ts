@@ -1,5 +1,6 @@
 // The composition root: one app, both arrows wired to a store and a queue. Nothing is opened before first use.
 import { systemClock } from '../base/clock.ts'
+import { callback, checkArgument } from '../base/options.ts'
 import { systemRandom } from '../base/random.ts'
 import { hintingAfterCommit } from '../enqueue/after-commit.ts'
 import type { DeclareJob } from '../job/declaration.ts'
@@ -30,7 +31,10 @@ export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings:
     job: declaringJobs(resources, enqueuing, serving) as unknown as DeclareJob<Tx>,
     work: (choice = {}) => work(resources, serving, choice),
     transaction: (fn) =>
-      life.call(async () => hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx))),
+      life.call(async () => {
+        checkArgument('transaction()', 'its argument', fn, callback, 'Write app.transaction(async (tx) => { … }).')
+        return hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx))
+      }),
     on: listening(events),
     pause: operator.pause,
     resume: operator.resume,

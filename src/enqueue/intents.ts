@@ -1,11 +1,10 @@
 // Input jobs: the intent is recorded first, then hinted. When enqueue returns, the work is certain.
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../base/clock.ts'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf, RegrowError } from '../base/errors.ts'
 import { type Random, uuidsInOrder } from '../base/random.ts'
+import { type Answer, askSchema, isLater, issueText } from '../job/ask-schema.ts'
 import type { EnqueueInputOptions } from '../job/declaration.ts'
-import { issueText } from '../job/issue-text.ts'
 import type { Job } from '../job/job.ts'
 import { keyCodec } from '../job/key.ts'
 import { storedUnique } from '../job/unique.ts'
@@ -112,11 +111,11 @@ function jsonOf(job: Job, input: unknown): string | Promise<string> {
     )
   if (json.includes('\\u') && unstorable.test(json))
     throw badInput(job, 'holds a NUL character or half of a surrogate pair', 'Postgres cannot store that. Remove it.')
-  const answer = (job.input as StandardSchemaV1)['~standard'].validate(JSON.parse(json))
-  return 'then' in answer ? answer.then((later) => accepted(job, json, later)) : accepted(job, json, answer)
+  const answer = askSchema(job, JSON.parse(json))
+  return isLater(answer) ? answer.then((later) => accepted(job, json, later)) : accepted(job, json, answer)
 }
 
-function accepted(job: Job, json: string, { issues }: StandardSchemaV1.Result<unknown>): string {
+function accepted(job: Job, json: string, { issues }: Answer): string {
   if (!issues) return json
   throw badInput(
     job,

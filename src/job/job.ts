@@ -197,5 +197,6 @@ function readHeartbeat(url: unknown, wrong: (sentence: string) => void): string 
 }
 
 function isSchema(value: unknown): value is StandardSchemaV1 {
-  return (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value
+  const standard = (value as { '~standard'?: unknown } | null | undefined)?.['~standard']
+  return typeof (standard as { validate?: unknown } | null | undefined)?.validate === 'function'
 }

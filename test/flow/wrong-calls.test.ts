@@ -286,3 +286,53 @@ test('what a wrapper of another client answers with rows is enough', async () =>
   await expect(thingOf(app).enqueue('a', { tx: { execute() {} } })).resolves.toMatchObject({ keys: ['a'] })
   await app.close()
 })
+
+test.each<[string, () => [unknown, unknown], RegExp]>([
+  [
+    'a store as the queue',
+    () => [pglite(db), postgres('postgres://h/d')],
+    /`queue` is the store `postgres`; expected what memory\(\) or redis\(url\) returns/,
+  ],
+  [
+    'a queue as the store',
+    () => [redis('redis://h'), undefined],
+    /`store` is the queue `redis`; expected what postgres\(url\) or pglite/,
+  ],
+])('%s is told with the mistakes in declarations', async (_, drivers, says) => {
+  const app = appOf(...drivers())
+  await expectError(() => app.status(), 'bad_declaration', says, /Mend them/)
+  await expectError(() => app.transaction(async () => {}), 'bad_declaration', says, /Mend them/)
+})
+
+test('a transaction without a function is refused', async () => {
+  const app = appOf(pglite(db))
+  await expectError(
+    () => app.transaction(),
+    'bad_options',
+    /transaction\(\): its argument is undefined/,
+    /async \(tx\)/,
+  )
+  await expectError(() => app.transaction({}), 'bad_options', /is an object; expected a function/, /async \(tx\)/)
+})
+
+const answering = (validate: unknown) => ({ '~standard': { version: 1, vendor: 'mine', validate } })
+const answers: [string, () => unknown, RegExp][] = [
+  ['nothing', () => {}, /schema of "mail.send" answered undefined instead of a result/],
+  ['nothing, later', async () => {}, /answered undefined instead of a result/],
+  ['true', () => true, /answered true/],
+  ['an object without a value', () => ({}), /answered an object/],
+  ['issues that are no list', () => ({ issues: 'no' }), /answered an object/],
+]
+
+test.each(answers)('a schema that answers %s is told as that', async (_, validate, says) => {
+  const app = appOf(pglite(db))
+  const job = app.job('mail.send', { input: answering(validate) })
+  await expectError(() => job.enqueue(mail), 'bad_schema', says, /has to return \{ value \}/)
+  await app.close()
+})
+
+test('a schema without a function is a mistake in the declaration', async () => {
+  const app = appOf(pglite(db))
+  app.job('mail.send', { input: { '~standard': { version: 1 } } })
+  await expectError(() => app.status(), 'bad_declaration', /`input` is no Standard Schema/, /Mend them/)
+})

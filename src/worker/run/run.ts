@@ -4,10 +4,9 @@ import { RegrowError } from '../../base/errors.ts'
 import type { Events } from '../../base/events.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import { type Answer, askSchema, isLater, issueText } from '../../job/ask-schema.ts'
 import type { EventMap } from '../../job/event-map.ts'
 import type { Handler } from '../../job/handler.ts'
-import { issueText } from '../../job/issue-text.ts'
-import type { Job } from '../../job/job.ts'
 import { attemptOf, type Outcome } from '../../job/outcome.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ended, Ready, RunTells } from '../stages.ts'
@@ -209,16 +208,13 @@ function readable(state: RunState, read: Read, results: readonly Validated[]): u
 }
 
 /** What a schema says of a stored input; or why it could not be asked. */
-type Validated = Awaited<ReturnType<Schema['~standard']['validate']>> | { readonly error: unknown }
-type Schema = NonNullable<Job['input']>
-
-const isLater = (result: Validated | Promise<Validated>): result is Promise<Validated> => 'then' in result
+type Validated = Answer | { readonly error: unknown }
 
 /** The stored input is validated again: code may have changed since it was stored. */
 function validated({ job, input }: Ready): Validated | Promise<Validated> {
   try {
-    const answer = (job.input as Schema)['~standard'].validate(JSON.parse(input ?? 'null'))
-    return 'then' in answer ? answer.then(undefined, (error: unknown) => ({ error })) : answer
+    const answer = askSchema(job, JSON.parse(input ?? 'null'))
+    return isLater(answer) ? answer.then(undefined, (error: unknown) => ({ error })) : answer
   } catch (error) {
     return { error }
   }
