@@ -4,6 +4,7 @@ import { messageOf, RegrowError } from '../base/errors.ts'
 import { shown } from '../base/options.ts'
 import { isOptions, kindOfValue, nearest, unknownOptions } from '../base/suggest.ts'
 import type { Handler } from '../job/handler.ts'
+import type { Job } from '../job/job.ts'
 
 const leaseMsDefault = 15_000
 const concurrencyDefault = 10
@@ -81,12 +82,12 @@ const logMistakes = (log: unknown, where: string) =>
 
 /**
  * What a worker is to do: the handlers that it serves, of all that jobs were declared with (`inline`) or that it is given, and how many
- * calls it makes at a time. `declared` are the names of all jobs of the app. Throws one error that lists what is wrong with the options.
+ * calls it makes at a time. `jobs` are all jobs of the app. Throws one error that lists what is wrong with the options.
  */
 export function readWork(
   choice: WorkChoice,
   inline: readonly Handler[],
-  declared: readonly string[],
+  jobs: readonly Job[],
 ): { handlers: readonly Handler[]; concurrency: number } {
   if (!isOptions(choice))
     throw new RegrowError(
@@ -95,7 +96,8 @@ export function readWork(
       'Pass an object such as { handlers: [job.handle(…)], concurrency: 20 }.',
     )
   const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except', 'log'], 'work()')
-  const handlers = [...inline, ...givenHandlers(choice.handlers, mistakes)]
+  const handlers = [...inline, ...givenHandlers(choice.handlers, jobs, mistakes)]
+  const declared = jobs.map(({ name }) => name)
   mistakes.push(...logMistakes(choice.log, 'work()'))
   const { concurrency = concurrencyDefault } = choice
   if (!isCount(concurrency))
@@ -112,7 +114,7 @@ export function readWork(
 }
 
 /** Those of `given` that can run; a sentence for each of the others. */
-function givenHandlers(given: unknown, mistakes: string[]): readonly Handler[] {
+function givenHandlers(given: unknown, jobs: readonly Job[], mistakes: string[]): readonly Handler[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) {
     mistakes.push(`work(): \`handlers\` is ${kindOfValue(given)}; expected an array: [job.handle(…)]`)
@@ -126,6 +128,10 @@ function givenHandlers(given: unknown, mistakes: string[]): readonly Handler[] {
       )
     else if (typeof run !== 'function')
       mistakes.push(`work(): the handler of "${job.name}" is ${kindOfValue(run)}; expected a function`)
+    else if (!jobs.includes(job))
+      mistakes.push(
+        `work(): \`handlers[${i}]\` is of a job "${job.name}" of another app; expected a handler of a job that this app declares. Is the file of the app loaded twice?`,
+      )
     else return true
     return false
   })

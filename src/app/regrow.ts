@@ -49,7 +49,7 @@ function work(resources: Resources, serving: Set<WorkOptions>, choice: WorkOptio
   const { registry, declared, reporter, events, life } = resources
   registry.verify()
   const known = declared.map(({ name }) => name)
-  const plan = readWork(choice, registry.inlineHandlers(), known)
+  const plan = readWork(choice, registry.inlineHandlers(), registry.jobs())
   reporter.use(choice.log)
   const missing = unhandled(choice, plan.handlers, known)
   if (missing.length > 0) events.emit('job.unhandled', { jobs: missing, why: 'handler' })
