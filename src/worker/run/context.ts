@@ -1,6 +1,6 @@
 // The ctx of handlers: what a run may use, and the marks it leaves. Signals are made only when somebody asks for one.
 import { type Duration, milliseconds } from '../../base/duration.ts'
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Log, LogRecord } from '../../base/log.ts'
 import { checkOptions, readElsewhere } from '../../base/options.ts'
 import type { Context, ManyContext } from '../../job/handler.ts'
@@ -122,7 +122,7 @@ class BatchContext implements ManyContext<unknown, never> {
     if (entry) return entry
     throw new RegrowError(
       'foreign_key',
-      `The key ${String(key)} is not in this batch`,
+      `The key ${messageOf(key)} is not in this batch`,
       'Pass a key that the handler was given.',
     )
   }
@@ -135,7 +135,7 @@ function logOf({ entries, log }: RunState): Context['log'] {
   const { job, key } = entries[0] as Ready
   const fields = { job: job.name, ...(entries.length === 1 ? { key } : { keys: entries.length }) }
   const at = (level: LogRecord['level']) => (message: string) =>
-    log({ level, message: String(message), event: null, fields })
+    log({ level, message: messageOf(message), event: null, fields })
   return { info: at('info'), warn: at('warn'), error: at('error') }
 }
 

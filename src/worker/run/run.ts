@@ -134,8 +134,8 @@ class Call implements RunState, Watched {
 
   #judged(end: End): Outcome {
     if (end.kind === 'thrown') return this.#thrown(end.error)
-    const error = end.kind === 'success' ? this.txCalls?.error : undefined
-    return error === undefined ? end : this.#thrown(error)
+    const failure = end.kind === 'success' ? this.txCalls?.failure : undefined
+    return failure ? this.#thrown(failure.error) : end
   }
 
   #over(outcome: Outcome): void {

@@ -90,10 +90,11 @@ export class TxCalls {
     return undefined
   }
 
-  /** Why the run fails though its handler did not throw; undefined: it does not. */
-  get error(): unknown {
+  /** Why the run fails though its handler did not throw: it may have thrown undefined inside. Undefined: it does not fail. */
+  get failure(): { readonly error: unknown } | undefined {
+    if (this.#refused) return { error: this.#refused }
     // An error that the handler has caught is its own to judge; it cannot have judged one that came after its end.
-    return this.#refused ?? this.#failed?.find(({ call }) => !call.isSeen || call.outlivesHandler)?.error
+    return this.#failed?.find(({ call }) => !call.isSeen || call.outlivesHandler)
   }
 
   /** A transaction has its connection from now on; what it returns ends that. */

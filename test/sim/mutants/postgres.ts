@@ -12,6 +12,23 @@ const heals = test('heal/profiles')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
+    'postgres-connection-trusted',
+    'M44: after a mistake on the way to the rollback the connection goes back to the pool in its transaction',
+    source('client/transaction.ts'),
+    'let broken = true',
+    'let broken = false as boolean',
+    test('unit/drivers/postgres/client/transaction'),
+  ),
+  mutant(
+    'postgres-judged-before-the-rollback',
+    'M44: a thrown value is looked at while its transaction is open',
+    source('client/transaction.ts'),
+    'const thrown = loan.end(error)',
+    `const thrown = loan.end(error)
+    if ('code' in (error as object)) await Promise.resolve()`,
+    test('unit/drivers/postgres/client/transaction'),
+  ),
+  mutant(
     'postgres-settle-planned-for-an-empty-table',
     'the settle of a run keeps the plan that was best for an empty ledger',
     source('client/pipeline/commit.ts'),

@@ -57,12 +57,11 @@ export function cancellableExecutor(pool: Pick<PgPool, 'connect'>, canceller: Ca
     async query(text, params = [], signal) {
       const client = await pool.connect()
       quieten(client)
-      let broken: boolean | Error | undefined
+      let broken = true
       try {
-        return await cancellable(canceller, client, text, signal, () => ownStatement(client, text, params))
-      } catch (error) {
-        broken = error as Error
-        throw error
+        const answer = await cancellable(canceller, client, text, signal, () => ownStatement(client, text, params))
+        broken = false
+        return answer
       } finally {
         client.release?.(signal?.aborted || broken)
       }

@@ -63,12 +63,12 @@ export class ConnectionWatch {
       query: async (text, params = []) => {
         const client = await connect()
         this.expect(client)
-        let broken: Error | undefined
+        // M44: a connection whose statement failed may be in the middle of anything.
+        let broken = true
         try {
-          return await ownStatement(client, text, params)
-        } catch (error) {
-          broken = error as Error
-          throw error
+          const answer = await ownStatement(client, text, params)
+          broken = false
+          return answer
         } finally {
           client.release?.(broken)
         }

@@ -196,11 +196,14 @@ const connectionFacts =
   async (): Promise<ConnectionFacts> => {
     const client = await pool.connect()
     quieten(client)
+    let broken = true
     try {
       // A client that was never told its server process cannot say.
-      return { from, most, pooler: typeof client.processID === 'number' && !(await isDirect(client)) }
+      const pooler = typeof client.processID === 'number' && !(await isDirect(client))
+      broken = false
+      return { from, most, pooler }
     } finally {
-      if (from !== 'client') client.release?.()
+      if (from !== 'client') client.release?.(broken)
     }
   }
 

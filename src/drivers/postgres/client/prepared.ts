@@ -44,12 +44,15 @@ export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings, can
     async query(text, params = [], signal) {
       const client = await pool.connect()
       quieten(client)
-      let broken: Error | undefined
+      // M44: whatever else may happen here, the connection is not used again.
+      let broken = true
       try {
         const named = await isNamed(client)
-        return await withCancel(client, text, signal, () => send(client, { text, values: params }, named))
+        const answer = await withCancel(client, text, signal, () => send(client, { text, values: params }, named))
+        broken = false
+        return answer
       } catch (error) {
-        broken = brokenBy(error)
+        broken = isBrokenBy(error)
         if (!isUnprepared(error)) throw error
       } finally {
         // A cancellation that comes late would meet the next statement.
@@ -60,14 +63,17 @@ export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings, can
     async queryThen(own, theirs, signal) {
       const client = await pool.connect()
       quieten(client)
-      let broken: Error | undefined
+      let broken = true
+      let failed: unknown
       try {
         const named = await isNamed(client)
-        return await withCancel(client, theirs.text, signal, () =>
-          inARow(client, own, theirs, named, (error) => (broken = brokenBy(error))),
+        const answer = await withCancel(client, theirs.text, signal, () =>
+          inARow(client, own, theirs, named, (error) => (failed = error)),
         )
+        broken = failed !== undefined && isBrokenBy(failed)
+        return answer
       } catch (error) {
-        broken = brokenBy(error)
+        broken = isBrokenBy(error)
         throw error
       } finally {
         client.release?.(signal?.aborted || broken)
@@ -161,7 +167,7 @@ function inOneGo<T>(client: PgClient, work: () => T): T {
 }
 
 /** As a pool does it: after an error the next statement gets another connection, unless it was about the data or a lock. */
-const brokenBy = (error: unknown) => (/^2[23]|^55P03$/.test(sqlState(error) ?? '') ? undefined : (error as Error))
+const isBrokenBy = (error: unknown) => !/^2[23]|^55P03$/.test(sqlState(error) ?? '')
 
 const names = new Map<string, string>()
 

@@ -46,8 +46,8 @@ export async function transaction<T>(
   quieten(client)
   const loan = lend(client, limit, own ? beginOwn : 'begin')
   let over = false
-  if (watch) opened?.((why) => over || watch.close(client, why))
-  let broken = false
+  // M44: nobody gets a connection again of which it is not known that its transaction has ended.
+  let broken = true
   let forgotten = false
   let committed = false
   const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
@@ -65,18 +65,22 @@ export async function transaction<T>(
   // A limit needs a statement of its own before each one.
   const tx: SqlExecutor = !limit && commitsWithLast(client) ? { query, last } : { query }
   try {
+    if (watch) opened?.((why) => over || watch.close(client, why))
     if (limit) await loan.begin()
     const value = await loan.during(() => fn(tx, loan.own))
     loan.end()
     if (loan.begun && !committed) assertCommitted(await client.query('commit'), loan.failed)
+    broken = false
     return value
   } catch (error) {
-    const why = causeOf(loan.end(error), loan, client)
+    const thrown = loan.end(error)
     // S16: a statement of ours that had no answer in time; a rollback behind it would have none either.
     if (isLate(error)) watch?.close(client, error)
+    const isOver = !loan.begun || (await rolledBack(client, limit))
+    const why = toldAs(thrown, loan, client)
     // A connection that has become read-only leads to what is no longer the primary: the next one is made anew (F46).
     // So is one whose session somebody emptied (DISCARD ALL): it may have forgotten more than our statements.
-    broken = sqlState(error) === '25006' || forgotten || (loan.begun && !(await rolledBack(client, limit)))
+    broken = sqlState(error) === '25006' || forgotten || !isOver
     throw broken && !(why instanceof RegrowError) ? away(why) : why
   } finally {
     over = true
@@ -90,7 +94,7 @@ const isNotConnected = (error: unknown) => error instanceof RegrowError && error
 const isLate = (error: unknown): error is RegrowError => error instanceof RegrowError && error.code === 'deadline'
 
 /** What is to be told of an error: what led to it, where the server only answers that the transaction has failed, or is gone. */
-function causeOf(error: unknown, { failed }: Loan, client: PgClient): unknown {
+function toldAs(error: unknown, { failed }: Loan, client: PgClient): unknown {
   if (error instanceof RegrowError) return error
   if (sqlState(error) === '25P02' && failed !== undefined) return nothingCommitted(failed)
   if (isStatementPooling(error)) return statementPooling(error)
@@ -224,10 +228,7 @@ export function assertNotControl(text: string): void {
 
 /** True when the connection can be used again. Behind a limit a server that does not answer is not waited for. */
 export async function rolledBack(client: PgClient, limit?: Limit): Promise<boolean> {
-  const answered = client.query('rollback').then(
-    () => true,
-    () => false,
-  )
+  const answered = answers(client, 'rollback')
   if (!limit) return answered
   const done = new AbortController()
   const late = limit.clock.sleep(limit.ms / 5, done.signal).then(() => false)
@@ -235,6 +236,15 @@ export async function rolledBack(client: PgClient, limit?: Limit): Promise<boole
     return await Promise.race([answered, late])
   } finally {
     done.abort()
+  }
+}
+
+async function answers(client: PgClient, text: string): Promise<boolean> {
+  try {
+    await client.query(text)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -40,12 +40,17 @@ test('an error that nobody looked at is that of the run; one that was caught is 
   const caught = new TxCalls(new VirtualClock())
   await caught.begin(true, () => Promise.reject(failure)).catch(() => {})
   expect(caught.rest()).toBeUndefined()
-  expect(caught.error).toBeUndefined()
+  expect(caught.failure).toBeUndefined()
 
   const unseen = new TxCalls(new VirtualClock())
   void unseen.begin(false, () => Promise.reject(failure))
   await unseen.rest()
-  expect(unseen.error).toBe(failure)
+  expect(unseen.failure).toMatchObject({ error: failure })
+
+  const nothing = new TxCalls(new VirtualClock())
+  void nothing.begin(false, () => Promise.reject(undefined))
+  await nothing.rest()
+  expect(nothing.failure).toMatchObject({ error: undefined })
 })
 
 test('after a call that failed another one may end the run', async () => {

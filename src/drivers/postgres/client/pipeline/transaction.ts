@@ -31,20 +31,23 @@ export async function together(
   quieten(client)
   const Query = (client.constructor as { Query?: QueryClass }).Query
   if (!Query || !commitsWithLast(client)) return oneByOne(client, statements, last)
-  let broken = false
+  // M44: as in a transaction of its own.
+  let broken = true
   let name: string | undefined
-  watch?.expect(client)
   try {
+    watch?.expect(client)
     // Every value is read before anything is sent: one that cannot be is an error, and not half a unit.
     const units = statements.map(({ text, values }) => unitOf(client, Query, text, values))
     name = named && (await isDirect(client)) ? nameOf(last.text) : undefined
     const stopwatch = new Watch()
     await lastStatement(client, last.text, last.values, name, before(units, stopwatch))
+    broken = false
     return { answers: units.map(({ query }) => ({ rows: query._result.rows })), tookMs: stopwatch.tookMs }
   } catch (error) {
+    const isOver = await rolledBack(client)
     const forgotten = name !== undefined && isUnprepared(error)
     // F46, and a session that somebody emptied, as in a transaction of its own.
-    broken = sqlState(error) === '25006' || forgotten || !(await rolledBack(client))
+    broken = sqlState(error) === '25006' || forgotten || !isOver
     throw broken && !(error instanceof RegrowError) ? away(error) : error
   } finally {
     client.release?.(broken)
@@ -79,8 +82,8 @@ interface Unit {
 
 /** With the client's parsers, as pg's client gives them to what it sends. By a text: pg would copy a description of it. */
 function unitOf(client: PgClient, Query: QueryClass, text: string, values: readonly unknown[]): Unit {
-  let wrong: unknown
-  const query = new Query(text, [...values], (error) => (wrong = error))
+  let wrong: { readonly error: unknown } | undefined
+  const query = new Query(text, [...values], (error) => (wrong = { error }))
   if (client.getTypeParser) query._result._types = client
   let read: readonly unknown[] = []
   const ignored = { parse() {}, describe() {}, execute() {}, sync() {}, close() {} }
@@ -90,7 +93,7 @@ function unitOf(client: PgClient, Query: QueryClass, text: string, values: reado
       read = values.map((value) => valueMapper(value))
     },
   })
-  if (wrong) throw wrong
+  if (wrong) throw wrong.error
   return { text, values: read, query }
 }
 
