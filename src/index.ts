@@ -1,5 +1,5 @@
 // regrow: what code writes that declares, enqueues and works. People operate by regrow/operate; drivers are made with regrow/driver.
-export type { App, AppOptions, WorkerHandle, WorkOptions } from './app/app.ts'
+export type { App, AppOptions, DrainOptions, DrainReport, WorkerHandle, WorkOptions } from './app/app.ts'
 export { regrow } from './app/regrow.ts'
 export type { Duration } from './base/duration.ts'
 export { RegrowError } from './base/errors.ts'

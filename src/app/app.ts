@@ -49,6 +49,33 @@ export interface WorkOptions {
   log?: LogOption
 }
 
+export interface DrainOptions extends Pick<WorkOptions, 'handlers' | 'concurrency' | 'only' | 'except'> {
+  /** How long it may begin new runs. Defaults to no limit. */
+  for?: Duration
+  /** Keys that it starts at most. Defaults to no limit. */
+  max?: number
+  /** How long handlers that run when `for` is over may take to end; then they are aborted and given back. Defaults to 25 s. */
+  grace?: Duration
+}
+
+/** What a drain did. */
+export interface DrainReport {
+  /** Keys that it started. */
+  readonly runs: number
+  readonly succeeded: number
+  /** Runs that failed and are tried again later; a drain does not wait for that. */
+  readonly failed: number
+  /** Keys that went to quarantine. */
+  readonly quarantined: number
+  /** Hints that its sweeps added to those that were there. */
+  readonly swept: number
+  /** Jobs whose pending query failed. */
+  readonly sweepsFailed: readonly string[]
+  /** Why it ended: nothing is due any more, `for` is over (or the app closed), or `max` keys were started. */
+  readonly ended: 'idle' | 'timeout' | 'max'
+  readonly tookMs: number
+}
+
 /** A worker of this process. */
 export interface WorkerHandle {
   /**
@@ -83,6 +110,11 @@ export interface DeclaredJob {
 export interface App<Tx = Transaction> extends Operable, Pick<Pausing, 'pause' | 'resume'> {
   readonly job: DeclareJob<Tx>
   work(options?: WorkOptions): WorkerHandle
+  /**
+   * Runs what is due in this process, sweeps and schedules included, until nothing is: for tests, scripts, and processes that live as
+   * long as a request. Errors of handlers are counted, not thrown. Rejects when the store does not answer.
+   */
+  drain(options?: DrainOptions): Promise<DrainReport>
   /** Runs `fn` in a transaction of the store; what is enqueued with `{ tx }` commits with it and is hinted after. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   on: Events<EventMap>['on']

@@ -80,6 +80,14 @@ const logMistakes = (log: unknown, where: string) =>
         `${where}: \`log\` is ${log === true ? 'true' : kindOfValue(log)}; expected false, or a function that takes a record`,
       ]
 
+/** Who reads these options, for texts of mistakes, and the names that it knows. */
+interface Caller {
+  readonly where: string
+  readonly known: readonly string[]
+}
+
+const workOptions = ['handlers', 'concurrency', 'only', 'except', 'log']
+
 /**
  * What a worker is to do: the handlers that it serves, of all that jobs were declared with (`inline`) or that it is given, and how many
  * calls it makes at a time. `jobs` are all jobs of the app. Throws one error that lists what is wrong with the options.
@@ -88,49 +96,54 @@ export function readWork(
   choice: WorkChoice,
   inline: readonly Handler[],
   jobs: readonly Job[],
+  { where, known }: Caller = { where: 'work()', known: workOptions },
 ): { handlers: readonly Handler[]; concurrency: number } {
   if (!isOptions(choice))
     throw new RegrowError(
       'bad_options',
-      `work(): the options are ${kindOfValue(choice)}`,
+      `${where}: the options are ${kindOfValue(choice)}`,
       'Pass an object such as { handlers: [job.handle(…)], concurrency: 20 }.',
     )
-  const mistakes = unknownOptions(choice, ['handlers', 'concurrency', 'only', 'except', 'log'], 'work()')
-  const handlers = [...inline, ...givenHandlers(choice.handlers, jobs, mistakes)]
+  const mistakes = unknownOptions(choice, known, where)
+  const handlers = [...inline, ...givenHandlers(choice.handlers, jobs, { mistakes, where })]
   const declared = jobs.map(({ name }) => name)
-  mistakes.push(...logMistakes(choice.log, 'work()'))
+  mistakes.push(...logMistakes(choice.log, where))
   const { concurrency = concurrencyDefault } = choice
   if (!isCount(concurrency))
-    mistakes.push(`work(): \`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
+    mistakes.push(`${where}: \`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
   const names = handlers.map(({ job }) => job.name)
   for (const name of new Set(names.filter((each, i) => names.indexOf(each) !== i)))
-    mistakes.push(`work(): "${name}" has two handlers; one \`run\` or one handler of a job`)
+    mistakes.push(`${where}: "${name}" has two handlers; one \`run\` or one handler of a job`)
   for (const { job, batchMax } of handlers)
     if (!isCount(batchMax))
-      mistakes.push(`work(): \`batch\` of "${job.name}" is ${String(batchMax)}; expected a whole number from 1`)
-  const chosen = choose(choice, handlers, declared, mistakes)
+      mistakes.push(`${where}: \`batch\` of "${job.name}" is ${String(batchMax)}; expected a whole number from 1`)
+  const chosen = choose(choice, handlers, declared, { mistakes, where })
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Mend that and start again.')
   return { handlers: chosen, concurrency: concurrency as number }
 }
 
 /** Those of `given` that can run; a sentence for each of the others. */
-function givenHandlers(given: unknown, jobs: readonly Job[], mistakes: string[]): readonly Handler[] {
+function givenHandlers(
+  given: unknown,
+  jobs: readonly Job[],
+  { mistakes, where }: { readonly mistakes: string[]; readonly where: string },
+): readonly Handler[] {
   if (given === undefined) return []
   if (!Array.isArray(given)) {
-    mistakes.push(`work(): \`handlers\` is ${kindOfValue(given)}; expected an array: [job.handle(…)]`)
+    mistakes.push(`${where}: \`handlers\` is ${kindOfValue(given)}; expected an array: [job.handle(…)]`)
     return []
   }
   return given.filter((each: unknown, i) => {
     const { job, run } = (each ?? {}) as Partial<Handler>
     if (typeof job?.name !== 'string')
       mistakes.push(
-        `work(): \`handlers[${i}]\` is ${kindOfValue(each)}; expected what job.handle(…) or job.handleMany(…) returns`,
+        `${where}: \`handlers[${i}]\` is ${kindOfValue(each)}; expected what job.handle(…) or job.handleMany(…) returns`,
       )
     else if (typeof run !== 'function')
-      mistakes.push(`work(): the handler of "${job.name}" is ${kindOfValue(run)}; expected a function`)
+      mistakes.push(`${where}: the handler of "${job.name}" is ${kindOfValue(run)}; expected a function`)
     else if (!jobs.includes(job))
       mistakes.push(
-        `work(): \`handlers[${i}]\` is of a job "${job.name}" of another app; expected a handler of a job that this app declares. Is the file of the app loaded twice?`,
+        `${where}: \`handlers[${i}]\` is of a job "${job.name}" of another app; expected a handler of a job that this app declares. Is the file of the app loaded twice?`,
       )
     else return true
     return false
@@ -142,9 +155,9 @@ function choose(
   choice: WorkChoice,
   handlers: readonly Handler[],
   declared: readonly string[],
-  mistakes: string[],
+  { mistakes, where }: { readonly mistakes: string[]; readonly where: string },
 ): readonly Handler[] {
-  const wrong = (sentence: string) => mistakes.push(`work(): ${sentence}`)
+  const wrong = (sentence: string) => mistakes.push(`${where}: ${sentence}`)
   const handled = handlers.map(({ job }) => job.name)
   const known = [...new Set([...handled, ...declared])]
   const found = mistakes.length

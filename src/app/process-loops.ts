@@ -23,6 +23,8 @@ export const processSignals = (): ProcessSignals => ({ popNow: new Signal(), swe
 
 export interface ProcessLoops {
   start(): void
+  /** Declares schedules, and makes the slots that are missing, now: for a drain, which has no loop for that. */
+  auditNow(signal: AbortSignal): Promise<void>
   /** Ends the loops that begin work: pops and sweeps. */
   stopBeginning(): Promise<void>
   /** Ends all of them. */
@@ -38,6 +40,8 @@ export interface ProcessPorts {
   readonly jobs: readonly Job[]
   readonly concurrency: number
   readonly signals: ProcessSignals
+  /** A drain pops and sweeps by itself: it has only the loops that keep its claims and see to what others lost. */
+  readonly drains: boolean
   /** The store refuses this worker, and would refuse it again. */
   readonly refused: (error: unknown) => void
 }
@@ -53,7 +57,8 @@ export function processLoops(ports: ProcessPorts): ProcessLoops {
     events.emit('loop.failed', { loop: loop as LoopName, error })
     if (loop === beat.name && isRefusal(errors.classify(error))) refused(error)
   }
-  const all: readonly LoopSpec[] = [beat, pop, timeouts, free, sweep, local, canary, audits, probe]
+  const kept = [beat, timeouts, free, canary, probe]
+  const all: readonly LoopSpec[] = ports.drains ? kept : [...kept, pop, sweep, local, audits]
   const watchdog = new Watchdog(all, { clock, random, failed }, (loop) =>
     events.emit('loop.stalled', { loop: loop as LoopName }),
   )
@@ -68,6 +73,10 @@ export function processLoops(ports: ProcessPorts): ProcessLoops {
   ]
   return {
     start: () => watchdog.start(),
+    auditNow: async (signal) => {
+      audits.anew()
+      await audits.tick(signal)
+    },
     stopBeginning: () => watchdog.stop(pop, sweep, local, free),
     stop: () => {
       for (const end of deaf) end()

@@ -8,7 +8,7 @@ import type { Transaction } from '../job/handler.ts'
 import type { App, AppOptions, WorkerHandle, WorkOptions } from './app.ts'
 import { declaringJobs, enqueuePorts } from './declare-job.ts'
 import { listening } from './listen.ts'
-import { loadWorker } from './on-demand.ts'
+import { loadDrain, loadWorker } from './on-demand.ts'
 import { lazyOperator, operatorKey } from './operator.ts'
 import { readWork, unhandled } from './options.ts'
 import { type Resources, resourcesOf, type Surroundings } from './resources.ts'
@@ -30,6 +30,10 @@ export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings:
   return {
     job: declaringJobs(resources, enqueuing, serving) as unknown as DeclareJob<Tx>,
     work: (choice = {}) => work(resources, serving, choice),
+    drain: async (choice = {}) => {
+      life.check()
+      return (await loadDrain()).drain(resources as Resources, choice)
+    },
     transaction: (fn) =>
       life.call(async () => {
         checkArgument('transaction()', 'its argument', fn, callback, 'Write app.transaction(async (tx) => { … }).')

@@ -8,10 +8,11 @@ import type { Handler } from '../job/handler.ts'
 import { handOver } from '../schedule/runtime-schedules.ts'
 import { beginning } from '../schedule/start-slots.ts'
 import type { StoreErrors } from '../store/errors.ts'
+import type { StartBudget } from '../worker/start-budget.ts'
 import { stop } from '../worker/stop.ts'
 import { Worker } from '../worker/worker.ts'
 import { processLoops, processSignals } from './process-loops.ts'
-import type { Resources } from './resources.ts'
+import type { Opened, Resources } from './resources.ts'
 import type { StartedWorker } from './worker-handle.ts'
 
 /** What a worker is to do. */
@@ -19,16 +20,28 @@ export interface WorkPlan {
   readonly handlers: readonly Handler[]
   /** Handler calls at a time. */
   readonly concurrency: number
+  /** Set for a drain: how much it may start. */
+  readonly drain?: StartBudget
+}
+
+/** A worker whose loops run, with what a drain asks of it. */
+export interface DrainingWorker extends StartedWorker {
+  readonly opened: Opened
+  readonly worker: Worker
+  /** Declares schedules and makes their slots now. */
+  auditNow(signal: AbortSignal): Promise<void>
 }
 
 /** `leaving` ends the wait for a store that is away. */
 export async function startWorker(
   resources: Resources,
-  { handlers, concurrency }: WorkPlan,
+  { handlers, concurrency, drain }: WorkPlan,
   leaving: AbortSignal,
-): Promise<StartedWorker> {
+): Promise<DrainingWorker> {
   const { clock, random, events, errors, reporter, leaseMs, place } = resources
-  const opening = { delayMs: 500, again: waitsForStore(events, errors), signal: leaving }
+  // Whoever calls a drain waits for its answer: a store that is away is one.
+  const again = drain ? () => false : waitsForStore(events, errors)
+  const opening = { delayMs: 500, again, signal: leaving }
   const opened = await retry(clock, random, opening, resources.open)
   // Nobody would stop what begins after this.
   leaving.throwIfAborted()
@@ -44,6 +57,7 @@ export async function startWorker(
       concurrency,
       leaseMs,
       ...place,
+      drain,
       // Until then nothing may be popped: who waits for that need not wait for the poll.
       registered: () => {
         resolve()
@@ -52,10 +66,19 @@ export async function startWorker(
     },
   )
   const jobs = handlers.map(({ job }) => job)
-  const loops = processLoops({ resources, opened, worker, jobs, concurrency, signals, refused: reject })
+  const loops = processLoops({
+    resources,
+    opened,
+    worker,
+    jobs,
+    concurrency,
+    signals,
+    drains: !!drain,
+    refused: reject,
+  })
   loops.start()
   return {
-    registered,
+    ...{ registered, opened, worker, auditNow: loops.auditNow },
     loops: () => loops.report(),
     slots: () => worker.slots(),
     stop: (graceMs, now) => stop(clock, loops, worker, graceMs, now),

@@ -8,6 +8,8 @@ type Listener = (detail: never, name: never) => void
 /** A typed event source; each event is also published on the diagnostics channel `regrow`. */
 export class Events<EventMap extends object> {
   readonly #listeners = new Map<string, Set<Listener>>()
+  /** Of a part: where all that it emits goes on to. */
+  #whole: Events<EventMap> | undefined
   #overhears: (name: keyof EventMap & string, detail: EventMap[keyof EventMap]) => void = () => {}
 
   /** Calls `listener` for each event of that name (`'*'`: of any). Returns the function that ends it. */
@@ -25,12 +27,25 @@ export class Events<EventMap extends object> {
     this.#overhears = listener
   }
 
+  /** Events of one part of what emits these: `listener` hears what that part emits, which then goes on as if it were emitted here. */
+  part(listener: (detail: EventMap[keyof EventMap], name: keyof EventMap & string) => void): Events<EventMap> {
+    const part = new Events<EventMap>()
+    part.#whole = this
+    part.on('*', listener)
+    return part
+  }
+
   /** True when an event of that name would reach somebody: lets hot paths skip building details. */
   heard(name: keyof EventMap & string): boolean {
     return everything.hasSubscribers || !!this.#listeners.get(name)?.size || !!this.#listeners.get('*')?.size
   }
 
   emit<Name extends keyof EventMap & string>(name: Name, detail: EventMap[Name]): void {
+    if (this.#whole) {
+      this.#call('*', name, detail)
+      this.#whole.emit(name, detail)
+      return
+    }
     if (everything.hasSubscribers) everything.publish({ name, detail })
     this.#call(name, name, detail)
     this.#call('*', name, detail)

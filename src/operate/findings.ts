@@ -77,6 +77,10 @@ const pauseGrowth = { rows: 100, factor: 2 }
 const waitingMs = 3_600_000
 /** The ramp is over after 0.3 s, and a full queue ends a heal: minutes are no healing. */
 const healMs = 300_000
+/** Something that drains every minute, or every few, stands for a worker; a machine that is started for it may take a while. */
+const drainedMs = 600_000
+
+const isDrained = ({ drainedAt }: JobStatus, at: Date) => drainedAt !== null && age(drainedAt, at) <= drainedMs
 
 /** What is to be told of this state: the bad first, and of those what concerns everything before single jobs. */
 export function findings(state: State): Finding[] {
@@ -98,7 +102,7 @@ const forWantOfWorker: readonly FindingCode[] = ['no_handler', 'claims_unowned',
 
 /** While no worker is alive, one finding stands for all that follow from it. */
 function withoutWorkers(state: State, found: readonly Finding[]): readonly Finding[] {
-  if (state.workers.some(({ live }) => live)) return found
+  if (state.workers.some(({ live }) => live) || state.jobs.some((job) => isDrained(job, state.at))) return found
   const follows = ({ code }: Finding) => forWantOfWorker.includes(code)
   return [...ofNoWorker(state, found.filter(follows)), ...found.filter((finding) => !follows(finding))]
 }
@@ -159,7 +163,7 @@ const ofJob: Judge = (job, state) =>
 const handler: Judge = (status, { at }) => {
   const { job, workers, sweep, pause } = status
   const waits = waitText(waitingAtLeast(status, at), at)
-  if (workers > 0 || (sweep === null && waits === '')) return []
+  if (workers > 0 || isDrained(status, at) || (sweep === null && waits === '')) return []
   return [
     {
       // Of a paused job nothing is to start anyway.

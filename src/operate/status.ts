@@ -101,6 +101,7 @@ const unknown = (job: string): JobRow => ({
   quarantined: 0,
   intents: 0,
   workers: 0,
+  drainedAt: null,
   noProgress: 0,
   unowned: null,
   sweep: null,

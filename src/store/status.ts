@@ -63,6 +63,8 @@ export interface JobRow {
   readonly intents: number
   /** Live workers that have its handler. */
   readonly workers: number
+  /** When a drain of it ended last; null: never. */
+  readonly drainedAt: Date | null
   /**
    * Runs that ended well while their row stayed pending: keys that failed of it, and without a `version` column runs in
    * the present pass or the one before.

@@ -41,5 +41,6 @@ export interface Workers {
   ): Promise<{ alive: boolean; givenBack: number }>
   /** Ends the claims of holders that no longer beat, and blames the crash on whoever ran alone. */
   free(leaseMs: number): Promise<Freed>
-  leave(holder: string): Promise<void>
+  /** `drained`: jobs of a drain that ends; when that was stays known. */
+  leave(holder: string, drained?: readonly string[]): Promise<void>
 }

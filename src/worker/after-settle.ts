@@ -38,6 +38,8 @@ export interface AftermathPorts {
 /** Asks successes for progress. Only the worker's stop waits for the answers. */
 export interface AskProgress {
   of(job: Job, entries: readonly Ready[]): void
+  /** Nothing is asked, and no answer is being written down. */
+  readonly idle: boolean
   /** Resolves when nothing is asked any more. What still waits to be asked when `signal` aborts is left out, and claims are given back. */
   over(signal: AbortSignal): Promise<void>
 }
@@ -70,6 +72,9 @@ export function progressOf(ports: AftermathPorts): AskProgress {
     })
   }
   return {
+    get idle() {
+      return underWay.size === 0
+    },
     of(job, entries) {
       const made = asking.get(job) ?? { batcher: batcher(job), waiting: 0 }
       asking.set(job, made)

@@ -12,6 +12,7 @@ import type { ClaimKeys } from '../store/claim.ts'
 import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import type { BeginSlots } from './admit-slots.ts'
+import type { StartBudget } from './start-budget.ts'
 
 export interface WorkerPorts {
   readonly clock: Clock
@@ -35,6 +36,8 @@ export interface WorkerOptions {
   readonly leaseMs: number
   readonly host: string
   readonly pid: number
+  /** Set for a drain: it begins only what is due when it asks, as many keys as this allows, and notes in the store that it was there. */
+  readonly drain?: StartBudget | undefined
   /** Called when the store knows of this worker. */
   readonly registered: () => void
 }

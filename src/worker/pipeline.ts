@@ -27,6 +27,7 @@ import { settle } from './settle.ts'
 import { settleUntilRecorded } from './settle-apart.ts'
 import { Solo } from './solo.ts'
 import type { CheckedBatch, Ended, Ready, Refused, Settled, Taken } from './stages.ts'
+import type { StartBudget } from './start-budget.ts'
 
 /** Keys per settle statement at most: each of them ends with a commit that has to be on disk, one after the other. */
 const settleMax = 2_000
@@ -39,6 +40,7 @@ export interface PipelineParts {
   readonly running: Running
   readonly recheck: LookAgain
   readonly open: OpenBatches
+  readonly budget: StartBudget
   /** Jobs whose last claim took long. */
   readonly slowJobs: Set<string>
   /** True while no other process can have declared this worker dead, and it has not left. */
@@ -101,7 +103,7 @@ export class Pipeline {
 
   /** One batch of one job along the arrow. Store errors are nobody's failure: the hints go back. */
   async process(handler: Handler, { hints: popped, receipt }: Batch, reservedSlots: number): Promise<void> {
-    const { ports, slots, slowJobs, open } = this.#parts
+    const { ports, slots, slowJobs, open, budget } = this.#parts
     const { clock, events, push, queue } = ports
     const { name } = handler.job
     const reserved = new SlotReservation({ clock, slots, slow: slowJobs }, name, reservedSlots)
@@ -112,13 +114,16 @@ export class Pipeline {
       const ready = await this.#claim(handler, hints, receipt)
       const held = reserved.claimed()
       // While a suspect runs alone nothing else starts, not even what was popped before it.
-      const plan = calls(handler, ready, held + (this.solo.holding ? 0 : slots.room(name)))
+      const allowed = budget.take(ready.length)
+      const plan = calls(handler, ready.slice(0, allowed), held + (this.solo.holding ? 0 : slots.room(name)))
       used = plan.calls.length
       slots.take(Math.max(0, used - held), name)
       const late = await start(this.#starts, handler, plan.calls)
       slots.give(late.length, name)
       // Last, since it may fail: what was taken and neither runs nor is given back would be held for ever (M31).
-      const leftOver = [...plan.over, ...late.flat()]
+      const unused = [...plan.over, ...late.flat()]
+      budget.give(unused.length)
+      const leftOver = [...unused, ...ready.slice(allowed)]
       hints = leftOver.map(({ job, key, fresh }) => ({ job: job.name, key, fresh }))
       await giveBack(this.#back, leftOver, late.length > 0 ? 1_000 : 0)
     } catch (error) {
@@ -159,7 +164,7 @@ export class Pipeline {
     const [ready] = await this.#admit(handler, [hint], sortChecked([entry], [], checked))
     if (!ready) return
     const begins = await store.ledger.alone(claims.holder, { job: job.name, key: ready.key, take: ready.take })
-    if (!begins || !sure()) return giveBack(this.#back, [ready], 1_000)
+    if (!begins || !sure() || this.#parts.budget.take(1) === 0) return giveBack(this.#back, [ready], 1_000)
     slots.take(1, job.name)
     await new Promise<void>((resolve) => this.#finish(handler, [ready], resolve))
   }

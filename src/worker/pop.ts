@@ -70,6 +70,19 @@ export class Intake {
     return 0
   }
 
+  /** Begins what is due now, and waits for no hint. `waiting`: only what runs can make room for more; `nothing`: no hint is due. */
+  async popDue(signal: AbortSignal): Promise<'began' | 'waiting' | 'nothing'> {
+    const { mayStart, queue } = this.#ports
+    if (!mayStart()) return 'waiting'
+    await this.#roomOrPoll(signal)
+    if (!mayStart() || !this.#anyRoom() || signal.aborted) return 'waiting'
+    const { jobs, full } = this.#wanted()
+    const asked = jobs.map(({ job, limit }) => ({ job, limit }))
+    const { hints } = await queue.pop({ ...this.#sized(asked), waitMs: 0 }, signal)
+    void this.#dispatch({ hints })
+    return hints.length > 0 ? 'began' : full.length > 0 ? 'waiting' : 'nothing'
+  }
+
   /** The next look at a queue that is empty would only keep both servers from what was found in it. */
   #orSoon(started: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
@@ -84,6 +97,18 @@ export class Intake {
   /** `emptied`: there were hints, and fewer than were asked for of any job. */
   async #pop(signal: AbortSignal): Promise<Batch & { readonly emptied: boolean }> {
     const { lookAgain } = this.#ports
+    const { jobs, full } = this.#wanted()
+    const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
+    const request = { ...this.#sized(jobs), waitMs }
+    const { hints, receipt } = await this.#popOr(request, full, signal)
+    const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
+      hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
+    const emptied = hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess)
+    return { hints, emptied, receipt }
+  }
+
+  /** What may be asked for now, and the jobs that are at their limit. */
+  #wanted(): { readonly jobs: PopRequest['jobs']; readonly full: readonly string[] } {
     const names = this.#inTurn()
     // S15: only hints of jobs whose handler we have; the others wait for somebody who has it. A job at its limit is left
     // out, and so is its look again: neither keeps the others waiting, nor is it asked for over and over.
@@ -93,14 +118,7 @@ export class Intake {
         return { job, limit: this.#room(job), receipts: this.#ports.receipts(handler) }
       })
       .filter(({ limit }) => limit > 0)
-    const full = names.filter((job) => this.#room(job) <= 0)
-    const waitMs = Math.min(pollMs, lookAgain.nextMs(this.#room))
-    const request = { ...this.#sized(jobs), waitMs }
-    const { hints, receipt } = await this.#popOr(request, full, signal)
-    const isLess = ({ job, limit }: PopRequest['jobs'][number]) =>
-      hints.length < limit || hints.filter((hint) => hint.job === job).length < limit
-    const emptied = hints.length > 0 && hints.length < request.limit && request.jobs.every(isLess)
-    return { hints, emptied, receipt }
+    return { jobs, full: names.filter((job) => this.#room(job) <= 0) }
   }
 
   /**

@@ -21,19 +21,22 @@ const everywhere: Room = () => Number.POSITIVE_INFINITY
 
 export class LookAgain {
   readonly #clock: Clock
+  readonly #waits: readonly number[]
   /** Job by job: hints of one that has no room must not be gone through to get at the others. */
   readonly #heaps = new Map<string, Heap<Waiting>>()
   #size = 0
   /** Tries so far of hints that are being looked at right now. */
   readonly #tries = new WeakMap<PoppedHint, number>()
 
-  constructor(clock: Clock) {
+  /** `waits`: after how long a hint is looked at, and again. */
+  constructor(clock: Clock, waits: readonly number[] = waitsMs) {
     this.#clock = clock
+    this.#waits = waits
   }
 
   add(hint: PoppedHint): void {
     const tries = this.#tries.get(hint) ?? 0
-    const waitMs = waitsMs[tries]
+    const waitMs = this.#waits[tries]
     if (waitMs === undefined || this.#size >= most) return
     const heap = this.#heaps.get(hint.job) ?? new Heap<Waiting>((a, b) => a.dueAt < b.dueAt)
     this.#heaps.set(hint.job, heap)

@@ -13,6 +13,7 @@ import { Intake } from './pop.ts'
 import { LookAgain } from './recheck.ts'
 import { type GiveBackPorts, release } from './release.ts'
 import { Running } from './run/timeouts.ts'
+import { StartBudget } from './start-budget.ts'
 
 export class Worker {
   readonly claims: Claims
@@ -46,15 +47,17 @@ export class Worker {
     const claimsAtOnce = store.ledger.oneTrip !== undefined
     const shared = {
       slots: this.#slots,
-      recheck: new LookAgain(clock),
+      recheck: new LookAgain(clock, options.drain && []),
       slowJobs: new Set<string>(),
     }
+    const budget = options.drain ?? new StartBudget(Number.POSITIVE_INFINITY)
     this.#pipeline = new Pipeline({
       ...shared,
       ports,
       claims: this.claims,
       running: this.running,
       open: this.#open,
+      budget,
       sure: () => this.sure(),
       popped: async () => void (await this.#popping.catch(() => {})),
       over: this.#over.signal,
@@ -65,7 +68,7 @@ export class Worker {
       slots: this.#slots,
       lookAgain: shared.recheck,
       handlers,
-      mayStart: () => this.sure() && !this.#pipeline.solo.holding,
+      mayStart: () => this.sure() && !this.#pipeline.solo.holding && !budget.spent,
       claiming: (job) => this.#open.of(job),
       slow: (job) => shared.slowJobs.has(job),
       receipts: ({ job, many }) => !many && !job.slots && claimsAtOnce && ports.source(job).redeems === true,
@@ -101,6 +104,20 @@ export class Worker {
 
   slots(): SlotReport {
     return this.#slots.report(this.running)
+  }
+
+  /** Begins what is due now, without a wait for more. */
+  popDue(signal: AbortSignal): Promise<'began' | 'waiting' | 'nothing'> {
+    const popped = this.#intake.popDue(signal)
+    this.#popping = popped
+    return popped
+  }
+
+  /** Something runs, is on its way to that, or is being recorded. Stuck handlers were given up and do not count. */
+  get busy(): boolean {
+    const { solo, progress } = this.#pipeline
+    const runs = this.#slots.free + this.running.stuckCount < this.#slots.size
+    return runs || solo.holding || !progress.idle || this.claims.known().takes.length > 0
   }
 
   /** Called when the pops have ended: what waits to run alone does not begin. */
@@ -139,7 +156,8 @@ export class Worker {
       await store.workers.beat(this.claims.holder, [], this.claims.known().highest, this.#options.leaseMs)
       await push(late.map((hint) => ({ ...hint, delayMs: 0 })))
     }
-    await store.workers.leave(this.claims.holder)
+    const { drain, handlers } = this.#options
+    await store.workers.leave(this.claims.holder, drain && handlers.map(({ job }) => job.name))
   }
 
   async #pop(signal: AbortSignal): Promise<number> {

@@ -64,6 +64,7 @@ test('a fleet that works is healthy, and the figures are those of its last pass'
   expect(thing(first)).toMatchObject({
     workers: 1,
     noProgress: 0,
+    drainedAt: null,
     unowned: null,
     sweep: { seen: 30, pushed: 30, dropped: 0, everyMs: 10_000, errors: 0, pending: { count: 30, estimated: false } },
     drift: { pendingWithoutHint: { pushed: 30, left: 0 }, claimsWithoutOwner: 0 },

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { regrow, type StoreDriver, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { hostileValues } from '../hostile-values.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear } from './world.ts'
@@ -136,7 +137,7 @@ test.each(Object.entries(places))(
     const place = await make()
     const { app, handlers, jobs } = declare(place)
     ends.push(() => app.close())
-    await app.migrate()
+    await operate(app).migrate()
     const ear = new Ear(app)
     const worker = app.work({ handlers, concurrency: 5 })
     await worker.ready

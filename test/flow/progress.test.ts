@@ -3,6 +3,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { openPglite, World } from './world.ts'
 
 let db: PGlite
@@ -97,7 +98,7 @@ describe('with a version column', () => {
       ])
       await world.pass(60_000)
       expect(ear.of('job.started').length).toBe(ear.of('sweep.passed').length)
-      expect((await app.health()).findings).toMatchObject([{ code: 'no_progress', job: 'thing.make' }])
+      expect((await operate(app).health()).findings).toMatchObject([{ code: 'no_progress', job: 'thing.make' }])
     },
   )
 

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
 import { inject } from 'vitest'
-import { loadOperator, loadWorker } from '../../src/app/on-demand.ts'
+import { loadDrain, loadOperator, loadWorker } from '../../src/app/on-demand.ts'
 import { compose } from '../../src/app/regrow.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
@@ -119,7 +119,7 @@ export class World {
 
   static async begin(db: PGlite, ...tables: string[]): Promise<World> {
     // Loading takes real time, in which no virtual time passes: a world that waits for it would be at its end.
-    await Promise.all([loadWorker(), loadOperator(), reset(db, ...tables)])
+    await Promise.all([loadWorker(), loadDrain(), loadOperator(), reset(db, ...tables)])
     const world = new World(db)
     await world.#moved(0)
     return world

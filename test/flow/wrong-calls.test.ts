@@ -340,7 +340,8 @@ test('a schema without a function is a mistake in the declaration', async () => 
 test('a handler of a job of another app is refused', async () => {
   const [app, other] = [appOf(pglite(db)), appOf(pglite(db))]
   const handlers = [thingOf(other).handle(() => {})]
-  const says = /`handlers\[0\]` is of a job "thing.make" of another app; expected a handler of a job that this app declares/
+  const says =
+    /`handlers\[0\]` is of a job "thing.make" of another app; expected a handler of a job that this app declares/
   await expectError(() => app.work({ handlers }), 'bad_options', says, /loaded twice\?/)
   // One of the same name is still another one: its pending query, key and retries are not those of this app.
   thingOf(app)

@@ -63,6 +63,31 @@ export const livingCases: readonly Case<StoreContext>[] = [
     },
   },
   {
+    name: 'a drain that leaves notes when its jobs were drained; a worker that leaves notes nothing',
+    async run(context) {
+      const { sweeps, status, workers } = context.store
+      await sweeps.declare(['a', 'b'].map((job) => ({ job, everyMs: 60_000 })))
+      const drained = async () => (await status.jobs(leaseMs)).jobs.map(({ job, drainedAt }) => [job, drainedAt])
+      await worker(context, 'w1')
+      await workers.leave('w1')
+      assert.deepEqual(await drained(), [
+        ['a', null],
+        ['b', null],
+      ])
+      await worker(context, 'w2')
+      await workers.leave('w2', ['b'])
+      const first = (await drained())[1]?.[1] as Date
+      assert.equal(first.getTime(), Math.floor(await status.time()))
+      await worker(context, 'w3')
+      await context.database.pass(1_000)
+      await workers.leave('w3', ['b', 'a'])
+      assert.deepEqual(
+        (await drained()).map(([, at]) => (at as Date).getTime() - first.getTime()),
+        [1_000, 1_000],
+      )
+    },
+  },
+  {
     name: 'a beat tells how many slots are stuck, until another one tells otherwise',
     async run(context) {
       await worker(context, 'w1')

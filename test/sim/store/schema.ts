@@ -276,6 +276,8 @@ export class Schema {
   readonly uniqueKeys = new Table<{ readonly id: string }>('intents_unique', false)
   readonly audit = new Table<AuditRow>('audit')
   readonly pulse = new Table<PulseRow>('pulse')
+  /** When a drain of each job ended last; only people look at it. */
+  readonly drained = new Map<string, number>()
   readonly schedules = new Table<ScheduleRow>('schedules')
   readonly slots = new Table<SlotRow>('slots')
 

@@ -100,6 +100,7 @@ function jobOf(schema: Schema, job: string, at: number, leaseMs: number): JobRow
     workers: [...workers.rows.values()].filter(
       (row) => isLive(row, at, leaseMs) && (job === 'regrow.slots' || Object.hasOwn(row.jobs, job)),
     ).length,
+    drainedAt: dateOrNull(schema.drained.get(job) ?? null),
     noProgress: stuck + (sweep ? Math.max(sweep.noProgress, sweep.stalled) : 0),
     unowned: unowned.length === 0 ? null : { count: unowned.length, since: date(Math.min(...unowned)) },
     sweep: sweep ? sweepOf(sweep, at) : null,

@@ -44,8 +44,9 @@ export function simWorkers(schema: Schema): Workers {
       const pardoned = caught.size > 0 ? await pardon(schema, caught) : []
       return { workers: dead, keys: freed.map(({ crashOf: _, ...key }) => key), pardoned }
     },
-    leave: (holder) =>
+    leave: (holder, drained = []) =>
       engine.atOnce('workers.leave', (session) => {
+        for (const job of drained) schema.drained.set(job, schema.now())
         for (const [job, sweep] of sweeps.rows)
           if (sweep.holder === holder) session.set(sweeps, job, { ...sweep, holder: null, until: null })
         session.set(workers, holder, undefined)

@@ -75,6 +75,7 @@ const job = (more: Partial<JobStatus> = {}): JobStatus => ({
   intents: 0,
   workers: 1,
   noProgress: 0,
+  drainedAt: null,
   unowned: null,
   sweep: sweep(),
   pause: null,

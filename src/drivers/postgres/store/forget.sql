@@ -43,6 +43,9 @@ no_intents as (
 no_sweep as (
   delete from regrow.sweeps s using allowed where s.job = $1::text
 ),
+no_drain as (
+  delete from regrow.meta m using allowed where m.name = 'drained ' || $1::text
+),
 no_pause as (
   delete from regrow.pauses p using allowed where p.job = $1::text
 ),

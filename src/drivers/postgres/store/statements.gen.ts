@@ -433,6 +433,9 @@ no_intents as (
 no_sweep as (
   delete from regrow.sweeps s using allowed where s.job = $1::text
 ),
+no_drain as (
+  delete from regrow.meta m using allowed where m.name = 'drained ' || $1::text
+),
 no_pause as (
   delete from regrow.pauses p using allowed where p.job = $1::text
 ),
@@ -1313,6 +1316,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, u.one is null as pu
     else coalesce(h.workers, 0) end::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
   (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
+  d.value::float8 as drained_ms,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
@@ -1329,6 +1333,7 @@ left join intents n on n.job = named.job
 left join handled h on h.job = named.job
 left join regrow.sweeps s on s.job = named.job
 left join paused p on p.job = named.job
+left join regrow.meta d on d.name = 'drained ' || named.job
 order by named.job`,
     names: `select job from regrow.sweeps
 union
@@ -1657,6 +1662,10 @@ freed as (
 select freed.*, (select count(*) from dead)::int as workers from freed
 union all
 select null, null, null, null, null, null, (select count(*) from dead)::int where not exists (select 1 from lost)`,
+    noteDrain: `insert into regrow.meta (name, value)
+select 'drained ' || j.name, (extract(epoch from (select regrow.clock())) * 1000)::bigint::text
+from json_array_elements_text($1::text::json) as j(name) order by j.name collate "C"
+on conflict (name) do update set value = excluded.value`,
     pardon: `with neighbours as materialized (
   select n.job, n.key from jsonb_array_elements_text($1::text::jsonb) as c(crash_of)
   cross join lateral (

@@ -9,7 +9,17 @@ import type { Finding, Health, JobHealth } from '../../../../src/operate/index.t
 const at = new Date('2030-01-01T00:00:00Z')
 
 const job = (name: string, more: Partial<JobHealth> = {}): JobHealth => ({
-  ...{ job: name, running: 0, retrying: 0, quarantined: 0, intents: 0, workers: 1, noProgress: 0, unowned: null },
+  ...{
+    job: name,
+    running: 0,
+    retrying: 0,
+    quarantined: 0,
+    intents: 0,
+    workers: 1,
+    noProgress: 0,
+    unowned: null,
+    drainedAt: null,
+  },
   ...{ pause: null, waiting: null, declared: true, hints: { due: 12_345, delayed: 67 } },
   drift: { pendingWithoutHint: { pushed: 0, left: 0 }, hintsWithoutRow: 0, claimsWithoutOwner: 0 },
   sweep: {

@@ -50,6 +50,7 @@ select (extract(epoch from env.at) * 1000)::float8 as at_ms, u.one is null as pu
     else coalesce(h.workers, 0) end::int as workers, coalesce(l.unowned, 0)::int as unowned,
   (extract(epoch from l.unowned_since) * 1000)::float8 as unowned_ms,
   (coalesce(l.no_progress, 0) + coalesce(greatest(s.no_progress, s.stalled), 0))::int as no_progress,
+  d.value::float8 as drained_ms,
   (extract(epoch from s.next_at) * 1000)::float8 as next_ms, coalesce(s.holder is not null and s.until > env.at, false) as sweeping,
   (extract(epoch from s.last_attempt_at) * 1000)::float8 as attempt_ms,
   (extract(epoch from s.last_success_at) * 1000)::float8 as success_ms,
@@ -66,4 +67,5 @@ left join intents n on n.job = named.job
 left join handled h on h.job = named.job
 left join regrow.sweeps s on s.job = named.job
 left join paused p on p.job = named.job
+left join regrow.meta d on d.name = 'drained ' || named.job
 order by named.job

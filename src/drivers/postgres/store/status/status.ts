@@ -70,6 +70,7 @@ function jobOf(row: Row): JobRow {
     quarantined: Number(row.quarantined),
     intents: Number(row.intents),
     workers: Number(row.workers),
+    drainedAt: dateOrNull(row.drained_ms),
     noProgress: Number(row.no_progress),
     unowned: row.unowned_ms === null ? null : { count: Number(row.unowned), since: date(row.unowned_ms) },
     sweep: row.next_ms === null ? null : sweepOf(row),

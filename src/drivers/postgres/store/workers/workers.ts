@@ -37,7 +37,8 @@ export function sqlWorkers(db: SqlDatabase, texts: () => Statements): Workers {
         pardoned: pardoned.map((row) => ({ job: row.job as string, key: row.key as string })),
       }
     },
-    async leave(holder) {
+    async leave(holder, drained) {
+      if (drained) await db.query(texts().workers.noteDrain, [JSON.stringify(drained)])
       await db.query(texts().workers.deregister, [holder])
     },
   }
