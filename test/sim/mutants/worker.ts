@@ -159,8 +159,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'tx-twice-is-swallowed',
     'a handler that catches the refusal of its second ctx.tx has succeeded',
     worker('run/tx-calls'),
-    'return this.#refused ?? this.#failed',
-    'return this.#failed',
+    'if (this.#refused) return { error: this.#refused }',
+    '',
     test('flow/context'),
   ),
   mutant(
