@@ -31,7 +31,7 @@ export function warningOf<Name extends keyof EventMap>(
   isOutage: IsOutage,
 ): Warning | null {
   const found = texts[name]?.(detail, isOutage) ?? null
-  if (found === null || found.kind === outageKind) return found
+  if (found === null || found.kind === outageKind || found.kind === closedKind) return found
   return { ...found, kind: `${name} ${found.kind}`, family: `${name} ${found.family}` }
 }
 
@@ -54,6 +54,17 @@ const outage = (error: unknown): Warning => ({
   kind: outageKind,
   family: outageKind,
 })
+
+const closedKind = 'closed'
+
+/** Every loop fails of it, and none will succeed: one line for all of it. */
+const closed = (error: unknown): Warning => ({
+  ...line('error', 'this worker has lost its store for good, and can only be closed', { error }),
+  kind: closedKind,
+  family: closedKind,
+})
+
+const isClosed = (error: unknown): boolean => error instanceof RegrowError && error.code === 'not_connected'
 
 const texts: Texts = {
   'job.settled': ({ job, key, state, error }) => {
@@ -90,7 +101,11 @@ const texts: Texts = {
         ),
   'hint.dropped': ({ count, why, error }) => line('warn', dropped[why](count), { why, error }),
   'sweep.failed': ({ job, error }, isOutage) =>
-    isOutage(error) ? outage(error) : line('error', `the sweep of ${job} failed`, { job, error }),
+    isClosed(error)
+      ? closed(error)
+      : isOutage(error)
+        ? outage(error)
+        : line('error', `the sweep of ${job} failed`, { job, error }),
   'declarations.missing': ({ sweeps, schedules }) =>
     line('warn', `${[...sweeps, ...schedules].join(', ')}: gone from the store, and declared again`, {
       sweeps,
@@ -134,6 +149,7 @@ const texts: Texts = {
   'worker.recycle': ({ stuck, concurrency }) =>
     line('error', `${stuck} of ${concurrency} slots are stuck: restart this process`),
   'loop.failed': ({ loop, error, job, schedule }, isOutage) => {
+    if (isClosed(error)) return closed(error)
     if (loop === 'open') return line('error', 'the store cannot be reached, this worker waits for it', { error })
     if (loop === 'stop')
       return line('warn', 'the worker could not give back what it held; its keys are freed after the lease', { error })

@@ -17,6 +17,8 @@ export type StoreErrorKind =
   | 'unsupported'
   /** The server refuses the connection: a wrong user, password or database. */
   | 'refused'
+  /** What the store was given as its connection was closed by whoever gave it: every call fails from now on. */
+  | 'closed'
   /** The server failed inside this statement: the same statement fails again, and others may work. */
   | 'internal'
   /** The server cannot be reached, is starting or stopping, or has run out of resources. */
@@ -31,10 +33,10 @@ export type Classify = (error: unknown) => StoreErrorKind
 export const isBadRow = (kind: StoreErrorKind): boolean => kind === 'bad_row'
 
 /** The same call may succeed later. */
-export const isPassing = (kind: StoreErrorKind): boolean => !['bad_row', 'mistake', 'internal'].includes(kind)
+export const isPassing = (kind: StoreErrorKind): boolean => !['bad_row', 'mistake', 'internal', 'closed'].includes(kind)
 
 /** Neither time nor another try changes it: the address, a right or the schema is wrong. */
-export const isRefusal = (kind: StoreErrorKind): boolean => ['mistake', 'refused'].includes(kind)
+export const isRefusal = (kind: StoreErrorKind): boolean => ['mistake', 'refused', 'closed'].includes(kind)
 
 /** Errors hold each other; deeper ones no client would make. */
 const depthMost = 6

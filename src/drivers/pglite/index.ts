@@ -1,6 +1,6 @@
 // regrow/pglite: the embedded store. Postgres inside this process, no server; one process at a time.
 import type { Clock } from '../../base/clock.ts'
-import { RegrowError } from '../../base/errors.ts'
+import { messageOf, RegrowError } from '../../base/errors.ts'
 import { kindOfValue } from '../../base/suggest.ts'
 import { MemoryQueue } from '../../queue/memory.ts'
 import type { OpenStore, StoreDriver } from '../driver.ts'
@@ -107,7 +107,7 @@ async function start(directory: string | undefined): Promise<PgliteLike> {
 function database(db: PgliteLike, clock: Clock): SqlDatabase<never> {
   const executor = (on: PgliteExecutor): SqlExecutor => ({
     query: async (text, params = []) => {
-      const { rows, fields } = await on.query(text, [...params])
+      const { rows, fields } = await on.query(text, [...params]).catch(explain)
       return { rows: rows as Row[], fields }
     },
   })
@@ -115,23 +115,40 @@ function database(db: PgliteLike, clock: Clock): SqlDatabase<never> {
     ...executor(db),
     queryTheirs: executor(db).query,
     queryWithin: async (timeoutMs, text, params, { everyRow = false } = {}) => {
-      const answer = await db.transaction(async (tx) => {
+      const within = async (tx: PgliteExecutor) => {
         await tx.query(`set local statement_timeout = ${Math.round(timeoutMs)}`)
         if (everyRow) await tx.query('set local row_security = off')
         return executor(tx).query(text, params)
-      })
+      }
+      const answer = await db.transaction(within).catch(explain)
       // It answers without ever leaving the present turn of the event loop: during a pass of many pages no timer would fire,
       // and nothing would start (measured: the first start came after a whole pass). Other statements come one by one, and
       // have to pass the transactions that wait.
       await clock.gather()
       return answer
     },
-    transaction: (fn) =>
-      db.transaction(async (tx) => {
+    transaction: (fn) => {
+      const whole = async (tx: PgliteExecutor) => {
         const value = await fn(executor(tx), tx as never)
         // PGlite takes the COMMIT of a transaction in which a statement failed for a success; this one fails then.
         await tx.query('select')
         return value
-      }),
+      }
+      return db.transaction(whole).catch(explain)
+    },
   }
+}
+
+/** What PGlite says of itself after, or while, whoever made it closes it. */
+const closedText = /^PGlite is clos(?:ed|ing)/
+
+/** Rethrows an error; one of a PGlite that was closed as what it means. */
+function explain(error: unknown): never {
+  if (!closedText.test(messageOf(error))) throw error
+  throw new RegrowError(
+    'not_connected',
+    'The PGlite that pglite() was given is closed',
+    'Call `await app.close()` before `await db.close()`: regrow uses your PGlite until then, and does not close it.',
+    error,
+  )
 }

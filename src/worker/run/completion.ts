@@ -1,7 +1,6 @@
 // The end of a call: its outcomes go to the settle, and its slot is free when they are recorded and the handler has ended. One object for
 // all of it: at tens of thousands of runs a second each closure counts.
 import type { Batcher, Group } from '../../base/batcher.ts'
-import { messageOf } from '../../base/errors.ts'
 import type { Events } from '../../base/events.ts'
 import type { EventMap } from '../../job/event-map.ts'
 import type { Slots } from '../capacity.ts'
@@ -50,7 +49,7 @@ export class Ending implements RunTells, Group<Ended, Settled> {
 
   /** The store did not take the outcome: the beat gives the keys back, or somebody frees them. */
   failed(error: unknown): void {
-    this.#ports.events.emit('loop.failed', { loop: 'settle', error: messageOf(error) })
+    this.#ports.events.emit('loop.failed', { loop: 'settle', error })
     this.sent()
   }
 

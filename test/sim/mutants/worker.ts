@@ -196,6 +196,14 @@ export const ofTheWorker: readonly Mutant[] = [
     sim,
   ),
   mutant(
+    'closed-store-waited-for',
+    'outcomes are sent again and again to a store that was closed for good, so that a stop takes its whole grace',
+    'src/store/errors.ts',
+    `!['bad_row', 'mistake', 'internal', 'closed']`,
+    `!['bad_row', 'mistake', 'internal']`,
+    test('flow/closed-pglite'),
+  ),
+  mutant(
     'unique-until-done',
     'L1: an input that arrives while its predecessor runs is merged into it, and never run',
     worker('pipeline'),

@@ -1,5 +1,5 @@
 // Errors of Postgres, of the clients that speak to it and of ORMs above them. The SQLSTATEs that regrow knows are here.
-import { aggregated, messageOf, read } from '../../../base/errors.ts'
+import { aggregated, messageOf, RegrowError, read } from '../../../base/errors.ts'
 import { connectionAdvice, isUnreachable, type StoreErrorKind } from '../../../store/errors.ts'
 
 /** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
@@ -57,6 +57,7 @@ export function classify(error: unknown): StoreErrorKind {
 
 /** Of an error by itself. */
 function kindOf(error: unknown): StoreErrorKind {
+  if (error instanceof RegrowError && error.code === 'not_connected') return 'closed'
   const state = sqlState(error)
   if (state === '08P01' && refusedTexts.test(messageOf(error))) return 'refused'
   if (state !== undefined) return kinds.find(([pattern]) => pattern.test(state))?.[1] ?? 'unknown'
