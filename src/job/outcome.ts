@@ -1,5 +1,6 @@
 // What came of one run, and what that means for the ledger. Decided purely; the settle writes it.
 import { errorText } from '../base/error-text.ts'
+import { messageOf, RegrowError } from '../base/errors.ts'
 import { type Chance, spread } from '../base/random.ts'
 import { redact } from '../base/redact.ts'
 
@@ -18,6 +19,17 @@ export type Outcome =
   | { readonly kind: 'failure'; readonly error: unknown; readonly together?: number }
   | { readonly kind: 'again'; readonly inMs: number }
   | { readonly kind: 'quarantine'; readonly reason: string }
+
+/** In the place of an outcome that could not be decided or written: it holds nothing of the handler's. */
+export function refused(cause: unknown): Outcome {
+  const error = new RegrowError(
+    'outcome_refused',
+    `The outcome of this run could not be written: ${messageOf(cause)}`,
+    'What it asked for is not recorded, and this counts as a failure of the run. Look at the error or reason that the handler gave.',
+  )
+  error.stack = error.message
+  return { kind: 'failure', error }
+}
 
 /** What the ledger knew of the key when it was taken, and the version the check saw. */
 export interface History {

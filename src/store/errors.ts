@@ -23,8 +23,10 @@ export type StoreErrorKind =
   | 'internal'
   /** The server cannot be reached, is starting or stopping, or has run out of resources. */
   | 'away'
-  /** None of these, as far as the store knows. */
+  /** An error of the store, its client or the network, and none of these. */
   | 'unknown'
+  /** No error of a store at all: a mistake in a program, or a value that somebody threw. The same call ends so every time. */
+  | 'foreign'
 
 /** Sorts an error by its kind. Errors of regrow that wrap one of the server are sorted by what they wrap. */
 export type Classify = (error: unknown) => StoreErrorKind
@@ -33,7 +35,8 @@ export type Classify = (error: unknown) => StoreErrorKind
 export const isBadRow = (kind: StoreErrorKind): boolean => kind === 'bad_row'
 
 /** The same call may succeed later. */
-export const isPassing = (kind: StoreErrorKind): boolean => !['bad_row', 'mistake', 'internal', 'closed'].includes(kind)
+export const isPassing = (kind: StoreErrorKind): boolean =>
+  !['bad_row', 'mistake', 'internal', 'closed', 'foreign'].includes(kind)
 
 /** Neither time nor another try changes it: the address, a right or the schema is wrong. */
 export const isRefusal = (kind: StoreErrorKind): boolean => ['mistake', 'refused', 'closed'].includes(kind)
@@ -98,10 +101,14 @@ const unreachableCodes = new Set([
   // Neither files nor sockets left.
   'EMFILE',
   'ENFILE',
+  // Something was written to a connection that had just been closed.
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
 ])
 
 /** Clients report a connection that broke, or that took too long, by a text alone. */
-const unreachableTexts = /\b(timeout|timed out|terminated|connection (?:was )?(?:closed|ended|lost)|socket hang up)\b/i
+const unreachableTexts =
+  /\b(timeout|timed out|terminated|connection (?:is |was )?(?:closed|ended|lost)|socket hang up|is not queryable|pool after calling end|pglite is closed)\b/i
 
 /** Errors and causes that are looked at. */
 const unreachableMost = 50
@@ -120,6 +127,14 @@ function leadsNowhere(error: unknown, seen: Set<unknown>): boolean {
   if (code !== undefined) return unreachableCodes.has(code)
   const cause = causeOf(error)
   return unreachableTexts.test(messageOf(error)) || (cause !== undefined && leadsNowhere(cause, seen))
+}
+
+/** True for what no client reports: it has no code, and nothing that it was caused by has one. */
+export function isForeign(error: unknown): boolean {
+  let cause = error
+  for (let depth = 0; depth <= depthMost && cause !== undefined; depth++, cause = causeOf(cause))
+    if (codeOf(cause) !== undefined) return false
+  return !isUnreachable(error)
 }
 
 const adviceByCode: Readonly<Record<string, string>> = {

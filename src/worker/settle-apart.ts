@@ -2,12 +2,12 @@
 // until that outcome is alone; a failure that holds nothing of the handler's is written in its place.
 import { bisect } from '../base/bisect.ts'
 import type { Clock } from '../base/clock.ts'
-import { messageOf, RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import type { Random } from '../base/random.ts'
 import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
-import { type Classify, isBadRow, isPassing } from '../store/errors.ts'
+import { refused } from '../job/outcome.ts'
+import { type Classify, isPassing, type StoreErrorKind } from '../store/errors.ts'
 import type { Claims } from './held-claims.ts'
 import type { Ended, Settled } from './stages.ts'
 
@@ -27,12 +27,18 @@ export interface SettlePorts {
 export function settleUntilRecorded(ports: SettlePorts, batch: readonly Ended[]): Promise<Settled[]> {
   const { clock, random, events, claims, classify, over, send } = ports
   const { holder } = claims
-  const again = (error: unknown) => isPassing(classify(error)) && holder === claims.holder
+  const tell = (error: unknown) => events.emit('loop.failed', { loop: 'settle', error })
+  const again = (error: unknown, tries: number) => {
+    const may = isPassing(classify(error)) && holder === claims.holder
+    // Told at once: it may be long before it answers.
+    if (may && tries === 1) tell(error)
+    return may
+  }
   return settleApart(
     batch,
     (part) => retry(clock, random, { delayMs: 100, again, signal: over }, () => send(part)),
     classify,
-    (error) => events.emit('loop.failed', { loop: 'settle', error }),
+    tell,
   )
 }
 
@@ -43,11 +49,11 @@ export async function settleApart(
   classify: Classify,
   failed: (error: unknown) => void,
 ): Promise<Settled[]> {
-  const { answers, broken } = await bisect(batch, send, (error) => isBadRow(classify(error)))
+  const { answers, broken } = await bisect(batch, send, (error) => isOutcomesFault(classify(error)))
   if (broken.size === 0) return answers.length === 1 ? (answers[0] as Settled[]) : answers.flat()
   const settled = new Map(answers.flat().map((each) => [each.ended.entry.take, each]))
   for (const [ended, error] of broken) {
-    const instead = replaced(ended, error)
+    const instead = { ...ended, outcome: refused(error) }
     const [each] = await send([instead]).catch((cause): Settled[] => {
       failed(cause)
       // The claim is forgotten like a lost one: the next beat gives it back.
@@ -58,13 +64,5 @@ export async function settleApart(
   return batch.map(({ entry }) => settled.get(entry.take) as Settled)
 }
 
-/** The same run with an outcome that can be written wherever anything can. */
-function replaced(ended: Ended, cause: unknown): Ended {
-  const error = new RegrowError(
-    'outcome_refused',
-    `The outcome of this run could not be written: ${messageOf(cause)}`,
-    'What it asked for is not recorded, and this counts as a failure of the run. Look at the error or reason that the handler gave.',
-  )
-  error.stack = error.message
-  return { ...ended, outcome: { kind: 'failure', error } }
-}
+/** The store refuses what it holds, or it could not even be sent. */
+const isOutcomesFault = (kind: StoreErrorKind) => kind === 'bad_row' || kind === 'foreign'

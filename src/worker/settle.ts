@@ -1,7 +1,7 @@
 // Upper arrow, step settle: runs that are over in; what was recorded of them out. It is the fence: only where holder and
 // take match is anything written (S3), else the result is discarded.
 import type { Job } from '../job/job.ts'
-import { decide, done, type Settlement } from '../job/outcome.ts'
+import { decide, done, type Outcome, refused, type Settlement } from '../job/outcome.ts'
 import type { Finish, Ledger, SettleRow } from '../store/ledger.ts'
 import type { Source } from '../store/source.ts'
 import type { Claims } from './held-claims.ts'
@@ -30,9 +30,16 @@ export async function settle(
   }))
 }
 
-/** A success is decided without chance, and without what would be made to ask for it. */
-const settlementOf = ({ entry, outcome, chance }: Ended): Settlement =>
-  outcome.kind === 'success' ? done : decide(entry, outcome, entry.job.retry, { float: () => chance })
+/** A success is decided without chance, and without what would be made to ask for it. M44: each by itself, before anything is sent. */
+function settlementOf({ entry, outcome, chance }: Ended): Settlement {
+  if (outcome.kind === 'success') return done
+  const decided = (outcome: Outcome) => decide(entry, outcome, entry.job.retry, { float: () => chance })
+  try {
+    return decided(outcome)
+  } catch (cause) {
+    return decided(refused(cause))
+  }
+}
 
 function row({ job, key, take, version }: Ready, settlement: Settlement, finishes: Finish | null): SettleRow {
   const kept = settlement.state === 'done' ? nothing : settlement

@@ -4,6 +4,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterEach, expect, test } from 'vitest'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, type LogRecord, regrow, sql } from '../../src/index.ts'
+import { operate } from '../../src/operate/index.ts'
 import { Ear, openPglite } from './world.ts'
 
 const opened: PGlite[] = []
@@ -45,9 +46,9 @@ const refused = {
 test('every call of the app says that it is closed, and what to do', async () => {
   const { db, app, worker, goOn } = await busy()
   await db.close()
-  await expect(app.status()).rejects.toMatchObject(refused)
+  await expect(operate(app).status()).rejects.toMatchObject(refused)
   await expect(app.transaction(async (tx) => tx.query('select 1'))).rejects.toMatchObject(refused)
-  await expect(app.quarantine.list()).rejects.toMatchObject(refused)
+  await expect(operate(app).quarantine.list()).rejects.toMatchObject(refused)
   goOn()
   await expect(worker.stop({ grace: 0 })).rejects.toMatchObject(refused)
   await app.close()
@@ -92,7 +93,7 @@ test('an app whose PGlite was closed before its first use says so', async () => 
   await db.close()
   const app = regrow({ store: pglite(db), log: false })
   app.job('thing.make', { pending: sql`select id from things`, run() {} })
-  await expect(app.status()).rejects.toMatchObject(refused)
+  await expect(operate(app).status()).rejects.toMatchObject(refused)
   await expect(app.work().ready).rejects.toMatchObject(refused)
   await app.close()
 })

@@ -191,7 +191,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'settle-not-apart',
     'M36: an outcome that the store refuses discards those of its neighbours, and its own, for ever',
     worker('settle-apart'),
-    'await bisect(batch, send, (error) => isBadRow(classify(error)))',
+    'await bisect(batch, send, (error) => isOutcomesFault(classify(error)))',
     'await bisect(batch, send, () => false)',
     sim,
   ),

@@ -1,6 +1,6 @@
 // Errors of Postgres, of the clients that speak to it and of ORMs above them. The SQLSTATEs that regrow knows are here.
 import { aggregated, messageOf, RegrowError, read } from '../../../base/errors.ts'
-import { connectionAdvice, isUnreachable, type StoreErrorKind } from '../../../store/errors.ts'
+import { connectionAdvice, isForeign, isUnreachable, type StoreErrorKind } from '../../../store/errors.ts'
 
 /** Where clients keep the error of the server: pg and Drizzle, Prisma, TypeORM. */
 const inner = ['cause', 'meta', 'driverAdapterError', 'driverError'] as const
@@ -49,10 +49,13 @@ const kinds: readonly (readonly [RegExp, StoreErrorKind])[] = [
 /** PgBouncer answers with the state of a broken protocol whatever is wrong. */
 const refusedTexts = /no such (?:database|user)|does not exist|(?:password )?authentication failed|not allowed|pg_hba/i
 
+/** The client gives up before the server refuses it, and says so by a text alone. */
+const refusedByClient = /\bSASL\b|\bSSL connection/
+
 /** `Store.classify` of Postgres and PGlite. */
 export function classify(error: unknown): StoreErrorKind {
   const all = aggregated(error).map(kindOf)
-  return all.includes('away') ? 'away' : (all[0] ?? kindOf(error))
+  return all.includes('away') ? 'away' : (all.find((kind) => kind !== 'foreign') ?? kindOf(error))
 }
 
 /** Of an error by itself. */
@@ -61,7 +64,9 @@ function kindOf(error: unknown): StoreErrorKind {
   const state = sqlState(error)
   if (state === '08P01' && refusedTexts.test(messageOf(error))) return 'refused'
   if (state !== undefined) return kinds.find(([pattern]) => pattern.test(state))?.[1] ?? 'unknown'
-  return isUnreachable(error) ? 'away' : 'unknown'
+  if (isUnreachable(error)) return 'away'
+  if (refusedByClient.test(messageOf(error))) return 'refused'
+  return isForeign(error) ? 'foreign' : 'unknown'
 }
 
 const advice: Readonly<Record<string, string>> = {

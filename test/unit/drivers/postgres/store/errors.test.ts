@@ -57,6 +57,7 @@ test.each([
   ['25006', 'unknown'],
   ['ECONNRESET', 'away'],
   ['ENOTFOUND', 'unknown'],
+  ['ERR_STREAM_DESTROYED', 'away'],
 ])('%s is of the kind %s', (code, kind) => {
   expect(classify(error({ code }))).toBe(kind)
   expect(classify(new Error('wrapped', { cause: error({ code }) }))).toBe(kind)
@@ -75,4 +76,26 @@ test('advice is known for refusals of the server and for servers that cannot be 
   expect(adviceOn(error({ code: '28P01' }))).toBe('User or password is wrong.')
   expect(adviceOn(error({ code: 'ECONNREFUSED' }))).toContain('Nothing listens there')
   expect(adviceOn(error({ code: '22012' }))).toBeUndefined()
+})
+
+test.each([
+  ['Connection terminated unexpectedly', 'away'],
+  ['Client has encountered a connection error and is not queryable', 'away'],
+  ['Client was closed and is not queryable', 'away'],
+  ['Cannot use a pool after calling end on the pool', 'away'],
+  ['PGlite is closed', 'away'],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string', 'refused'],
+  ['The server does not support SSL connections', 'refused'],
+  ['Cannot read properties of undefined', 'foreign'],
+])('a client that says "%s" without a code: %s', (message, kind) => {
+  expect(classify(new Error(message))).toBe(kind)
+})
+
+test.each([
+  ['undefined', undefined],
+  ['a text', 'no'],
+  ['a mistake in a program', new TypeError('x is not a function')],
+  ['an aggregate of nothing', new AggregateError([], 'many')],
+])('%s is none of the store', (_, thrown) => {
+  expect(classify(thrown)).toBe('foreign')
 })
