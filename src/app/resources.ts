@@ -86,6 +86,9 @@ export function resourcesOf<Tx>(
   const registry = new Registry()
   registry.blame(...mistakes)
   const events = new Events<EventMap>()
+  events.whenListenerFails((event, error) => {
+    if (event !== 'listener.failed') events.emit('listener.failed', { event, error })
+  })
   const errors = new StoreErrors()
   const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, errors.isOutage)
   const life = new Life(clock)

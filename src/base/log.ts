@@ -1,5 +1,6 @@
 // Lines for people. They go to standard error, so that standard output stays the program's own, unless the app says where.
 import { redact } from './redact.ts'
+import { ifRejected } from './thenable.ts'
 import { visible } from './visible.ts'
 
 /** One line for people. */
@@ -27,7 +28,7 @@ export function logTo(option: LogOption | undefined): Log {
       const message = visible(redact(record.message))
       const answer: unknown = write({ ...record, message })
       // An async function is a mistake that the types allow; its rejection must not end the process.
-      if (answer instanceof Promise) answer.catch(() => {})
+      ifRejected(answer, () => {})
     } catch {
       // A log that cannot be written must not stop a worker.
     }

@@ -100,6 +100,8 @@ export interface EventMap {
   /** A round of a background loop failed, or a step of it for one job or schedule; the loop goes on. */
   'loop.failed': { loop: LoopName; error: unknown; job?: string; schedule?: string }
   'loop.stalled': { loop: LoopName }
+  /** A listener of `event` threw, or its promise rejected. A failure to listen to this event is not told. */
+  'listener.failed': { event: string; error: unknown }
 }
 
 /** The name of every event. */
@@ -134,6 +136,7 @@ export const eventNames = Object.keys({
   'job.unhandled': true,
   'loop.failed': true,
   'loop.stalled': true,
+  'listener.failed': true,
 } satisfies Record<keyof EventMap, true>) as readonly (keyof EventMap)[]
 
 /** What the diagnostics channel `regrow` carries; the name tells the detail. */

@@ -163,6 +163,7 @@ const texts: Texts = {
       error,
     })
   },
+  'listener.failed': ({ event, error }) => line('warn', `a listener of ${event} failed`, { event, error }),
   'loop.stalled': ({ loop }) => line('warn', `${loopTexts[loop]} took too long and was restarted`, { loop }),
 }
 

@@ -7,6 +7,7 @@ import { pglite } from '../../src/drivers/pglite/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, type LogRecord, RegrowError, regrow, sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
+import { resisting, revoked } from '../hostile-values.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { Ear, openPglite, reset } from './world.ts'
 
@@ -185,4 +186,34 @@ test('a role that lacks a right on a table of regrow rejects ready, too', async 
   const worker = app.work()
   await expect(worker.ready).rejects.toMatchObject({ code: 'store_refused', cause: { code: '42501' } })
   await app.close()
+})
+
+test('a listener that throws, or rejects, stops nothing: it is one line with its event, and an event of its own', async () => {
+  await db.exec(`insert into things (id) values ('a'), ('b')`)
+  const lines = standardError()
+  const app = regrow({ store: pglite(db) })
+  const told: object[] = []
+  app.on('listener.failed', (detail) => told.push(detail))
+  app.on('listener.failed', async () => Promise.reject(new Error('also this one')))
+  app.on('job.settled', async ({ key }) => {
+    throw new Error(`no room for ${key} with secret=hunter2`)
+  })
+  app.on('job.settled', () => {
+    throw revoked(new Error('gone'))
+  })
+  app.job('thing.make', {
+    pending,
+    retry: { attempts: 1 },
+    run: (_, ctx) => {
+      ctx.log.info(revoked({}) as string)
+      throw resisting(new Error('hidden'))
+    },
+  })
+  await untilFailed(app, 2)
+  expect(told).toHaveLength(4)
+  expect(told[0]).toMatchObject({ event: 'job.settled' })
+  expect(lines).toContainEqual('info  object {"job":"thing.make","key":"a"}')
+  expect(lines).toContainEqual(
+    expect.stringContaining('regrow: a listener of job.settled failed: no room for a with secret=[redacted]'),
+  )
 })

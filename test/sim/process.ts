@@ -139,7 +139,9 @@ export class Process {
 
   /** A transaction whose process dies or freezes is rolled back: the database ends the session. */
   #until<T>(work: () => Promise<T>): Promise<T> {
-    const death = this.#death.then(() => (this.#woken ? never : Promise.reject(new Error('the session was ended'))))
+    const death = this.#death.then(() =>
+      this.#woken ? never : Promise.reject(new Error('Connection terminated: the session was ended')),
+    )
     return Promise.race([work(), death])
   }
 }

@@ -4,6 +4,7 @@ import { RegrowError } from '../../base/errors.ts'
 import type { Events } from '../../base/events.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import { isThenable } from '../../base/thenable.ts'
 import { type Answer, askSchema, isLater, issueText } from '../../job/ask-schema.ts'
 import type { EventMap } from '../../job/event-map.ts'
 import type { Handler } from '../../job/handler.ts'
@@ -144,9 +145,6 @@ class Call implements RunState, Watched {
     this.#tells.over()
   }
 }
-
-const isThenable = (answer: unknown): answer is PromiseLike<unknown> =>
-  ((typeof answer === 'object' && answer !== null) || typeof answer === 'function') && 'then' in answer
 
 function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, fallback: Outcome): Ended[] {
   const { entries, settled, marks } = call

@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { expect, test } from 'vitest'
 import { Events } from '../../../src/base/events.ts'
+import { hostileValues } from '../../hostile-values.ts'
 
 interface Told {
   told: { what: string }
@@ -31,6 +32,41 @@ test('a listener that throws stops neither the caller nor the next listener', ()
   events.on('told', ({ what }) => heard.push(what))
   events.emit('told', { what: 'a' })
   expect(heard).toEqual(['a'])
+})
+
+test.each<[string, () => unknown]>([
+  [
+    'throws',
+    () => {
+      throw 'a mistake'
+    },
+  ],
+  ['rejects', () => Promise.reject('a mistake')],
+  [
+    'answers what rejects when it is awaited',
+    // biome-ignore lint/suspicious/noThenProperty: it is awaited.
+    () => ({ then: (_: unknown, reject: (why: string) => void) => reject('a mistake') }),
+  ],
+])('what a listener %s is told, with the event that it heard', async (_, listener) => {
+  const events = new Events<Told>()
+  const told = new Promise((resolve) => events.whenListenerFails((...told) => resolve(told)))
+  events.on('*', listener as () => void)
+  events.emit('told', { what: 'a' })
+  expect(await told).toEqual(['told', 'a mistake'])
+})
+
+test('a listener may answer anything', async () => {
+  const events = new Events<Told>()
+  for (const { make } of hostileValues) events.on('told', make as () => void)
+  expect(() => events.emit('told', { what: 'a' })).not.toThrow()
+})
+
+test('what overhears may throw, and the caller goes on', () => {
+  const events = new Events<Told>()
+  events.overhear(() => {
+    throw new Error('a mistake')
+  })
+  expect(() => events.emit('told', { what: 'a' })).not.toThrow()
 })
 
 test('heard says whether anybody listens', () => {
