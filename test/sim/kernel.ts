@@ -1,5 +1,6 @@
 // The time of a simulated history. Events fire one by one, in the order of their time; between two of them everything that
 // became ready runs to its end. Events of the same moment come in an order drawn from the seed.
+import { loadDrain, loadOperator, loadWorker } from '../../src/app/on-demand.ts'
 import { Heap } from '../../src/base/heap.ts'
 import type { Chance } from '../../src/base/random.ts'
 
@@ -54,6 +55,8 @@ export class Kernel {
 
   /** Fires events until `done` holds; false when `limitMs` passed first, or nothing is left that could happen. */
   async run(done: () => boolean, limitMs: number): Promise<boolean> {
+    // Loading takes real time: a history that begins meanwhile would differ from its replay.
+    await Promise.all([loadWorker(), loadDrain(), loadOperator()])
     const until = this.#now + limitMs
     for (;;) {
       await this.#quiet()
