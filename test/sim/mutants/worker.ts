@@ -252,11 +252,11 @@ export const ofTheWorker: readonly Mutant[] = [
     test('unit/base/events'),
   ),
   mutant(
-    'list-of-errors-with-holes',
-    'M44: an error whose list of errors has holes cannot be told',
-    'src/base/errors.ts',
-    'if (i in errors) first.push(errors[i])',
-    'first.push(...errors.slice(i, i + 1).map((each) => each.constructor && each))',
+    'circle-of-causes',
+    'M44: errors of regrow that cause each other end the process that tells of them',
+    'src/job/warnings.ts',
+    'depth < causesMost',
+    'depth < Number.POSITIVE_INFINITY',
     test('unit/base/hostile-errors'),
   ),
   mutant(
