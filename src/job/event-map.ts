@@ -42,7 +42,7 @@ export interface EventMap {
     key?: string
   }
   /**
-   * A sweep's turn ended. `finished` is false when it will go on at its cursor; `unusable` counts rows whose key is too long to run.
+   * A sweep's turn ended. `finished` is false when it will go on at its cursor; `unusable` counts rows that cannot run, `unusableReason` says why of one.
    */
   'sweep.passed': {
     job: string
@@ -50,6 +50,7 @@ export interface EventMap {
     pushed: number
     held: number
     unusable: number
+    unusableReason: string | null
     finished: boolean
     tookMs: number
   }

@@ -39,10 +39,19 @@ export interface KeyCodec {
 /** Bytes of a key at most, here, in every page and in every queue. */
 export const keyBytesMax = 1024
 
-/** Rows whose text cannot be a key: how many there are, and the beginning of one of them. */
+/** Rows that cannot be keys: how many there are, and of one of them the beginning of its key, or behind `wrongRowMark` what is wrong. */
 export interface UnusableKeys {
   readonly count: number
   readonly key: string
+}
+
+export const wrongRowMark = 'not a key: '
+
+/** Why they can never run, by the one that is shown. */
+export function unusableReason({ key }: UnusableKeys): string {
+  const text = key.replace(/\s+/g, ' ')
+  if (key.startsWith(wrongRowMark)) return text.slice(wrongRowMark.length)
+  return `a key may have ${keyBytesMax} bytes, and this one has more: "${text}…"`
 }
 
 /** Characters that are shown of a key that is too long. */

@@ -106,6 +106,10 @@ const texts: Texts = {
       : isOutage(error)
         ? outage(error)
         : line('error', `the sweep of ${job} failed`, { job, error }),
+  'sweep.passed': ({ job, unusable, unusableReason }) =>
+    unusable === 0
+      ? null
+      : line('error', `${job}: ${counted(unusable, 'row')} can never run: ${unusableReason}`, { job }),
   'declarations.missing': ({ sweeps, schedules }) =>
     line('warn', `${[...sweeps, ...schedules].join(', ')}: gone from the store, and declared again`, {
       sweeps,

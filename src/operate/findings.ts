@@ -1,7 +1,7 @@
 // The one place that decides what is unhealthy. In: how everything stands, as the tables and the queue tell it. Out: what a
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
-import { keyBytesMax } from '../job/key.ts'
+import { keyBytesMax, unusableReason, wrongRowMark } from '../job/key.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
@@ -225,8 +225,10 @@ const unusable: Judge = ({ job, sweep }) =>
           level: 'bad',
           code: 'key_unusable',
           job,
-          message: `${job}: ${count(sweep.unusable.count, 'row', 'rows')} can never run: a key may have ${keyBytesMax} bytes, and this one has more, or is none: "${oneLine(sweep.unusable.key)}…"`,
-          hint: `Find them by octet_length(<key>) > ${keyBytesMax}, and give these rows another key, or leave them out of the pending query. All other rows run.`,
+          message: `${job}: ${count(sweep.unusable.count, 'row', 'rows')} can never run: ${unusableReason(sweep.unusable)}`,
+          hint: sweep.unusable.key.startsWith(wrongRowMark)
+            ? 'Mend what `page` of the source answers for them. All other rows run.'
+            : `Find them by octet_length(<key>) > ${keyBytesMax}, and give these rows another key, or leave them out of the pending query. All other rows run.`,
         },
       ]
 

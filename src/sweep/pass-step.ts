@@ -1,5 +1,5 @@
 // What a pass is told, and what it finds page by page.
-import type { UnusableKeys } from '../job/key.ts'
+import { type UnusableKeys, unusableReason } from '../job/key.ts'
 import type { PageRow } from '../store/source.ts'
 
 export interface PassStart {
@@ -52,3 +52,9 @@ export interface Step extends Omit<PassResult, 'ended'> {
 export const pageRows = 10_000
 export const pushRows = 1_000
 export const pageTimeoutMs = 10_000
+
+/** What an event tells of rows that cannot run. */
+export const unusableTold = (unusable: UnusableKeys | null) => ({
+  unusable: unusable?.count ?? 0,
+  unusableReason: unusable && unusableReason(unusable),
+})

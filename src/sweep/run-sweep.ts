@@ -18,7 +18,7 @@ import type { Source } from '../store/source.ts'
 import type { Store } from '../store/store.ts'
 import { dryRun } from './dry-run.ts'
 import { pass } from './pass.ts'
-import { pageTimeoutMs } from './pass-step.ts'
+import { pageTimeoutMs, unusableTold } from './pass-step.ts'
 
 /** What to sweep. */
 export interface SweepOptions extends LongOptions {
@@ -185,7 +185,7 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
     events.emit('sweep.failed', { job: job.name, error })
     throw error
   }
-  events.emit('sweep.passed', { job: job.name, ...total, finished, tookMs })
+  events.emit('sweep.passed', { job: job.name, ...total, ...unusableTold(named), finished, tookMs })
   return { ...nothing, ...total, eligible: total.seen - total.held - total.unusable, finished }
 }
 

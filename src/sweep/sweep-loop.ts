@@ -21,7 +21,7 @@ import { turnEnder } from './finish-turns.ts'
 import { audit, auditEveryMs } from './ledger-audit.ts'
 import { waited } from './oldest-wait.ts'
 import { pass } from './pass.ts'
-import { type PassResult, pageRows, pageTimeoutMs } from './pass-step.ts'
+import { type PassResult, pageRows, pageTimeoutMs, unusableTold } from './pass-step.ts'
 import { allowedBy } from './ramp.ts'
 import { type MakeTurn, WonTurns } from './won-turns.ts'
 
@@ -163,7 +163,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     }
     const heals = await ports.end(owner, { turn, end })
     if (failed) return events.emit('sweep.failed', { job: job.name, error: result.error })
-    const found = { seen, pushed, held, unusable: unusable?.count ?? 0 }
+    const found = { seen, pushed, held, ...unusableTold(unusable) }
     events.emit('sweep.passed', { job: job.name, ...found, finished, tookMs: tookMs() })
     for (const healed of heals) events.emit('queue.healed', healed)
     ports.heartbeat(job)

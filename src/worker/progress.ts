@@ -1,5 +1,6 @@
 // After a success a statement of its own asks which keys are still pending: a handler that changes nothing would
 // otherwise run for ever. In: successes of one job. Out: what is new work, and what made no progress.
+import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Job } from '../job/job.ts'
 import { decide } from '../job/outcome.ts'
@@ -34,6 +35,7 @@ export interface OpenClaims {
 }
 
 export interface ProgressPorts extends GiveBackPorts, OpenClaims {
+  readonly clock: Clock
   readonly random: Random
 }
 
@@ -47,7 +49,7 @@ export async function progress(
   const { renewed, stalled } = await stalls(ports, source, job, still.filter(isSame))
   return {
     stalled,
-    ...(await steadyOf(source, [...still.filter(isRenewed), ...renewed])),
+    ...(await steadyOf(ports.clock, source, [...still.filter(isRenewed), ...renewed])),
     unclear: still.filter(({ version }) => version === null).map(({ entry }) => entry.key),
   }
 }
@@ -63,13 +65,22 @@ async function stillPending(source: Source, entries: readonly Ready[]): Promise<
 
 const isSame = ({ entry, version }: Still) => version !== null && version === entry.version
 
+/** Between two looks at a version: some clocks show milliseconds only. */
+const lookApartMs = 10
+
 const isRenewed = ({ entry, version }: Still) => version !== null && version !== entry.version
 
 /**
  * Hinted at once, a row whose version is the time of the look would run without end. Of new work the version is the same when asked
  * again; a row that somebody changes between the two looks waits for its enqueue, or for the sweep.
  */
-async function steadyOf(source: Source, renewed: readonly Still[]): Promise<Pick<Progress, 'renewed' | 'unsteady'>> {
+async function steadyOf(
+  clock: Clock,
+  source: Source,
+  renewed: readonly Still[],
+): Promise<Pick<Progress, 'renewed' | 'unsteady'>> {
+  if (renewed.length === 0) return { renewed: [], unsteady: [] }
+  await clock.sleep(lookApartMs)
   const seen = new Map(renewed.map(({ entry, version }) => [entry.key, version]))
   const again = await stillPending(
     source,

@@ -75,7 +75,6 @@ describe('with a version column', () => {
   })
 
   test.each([
-    ['the time', sql`select id, clock_timestamp() as version from things where state = 'pending'`],
     ['chance', sql`select id, gen_random_uuid() as version from things where state = 'pending'`],
     [
       'a source',

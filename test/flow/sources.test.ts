@@ -220,6 +220,107 @@ describe('a source of one’s own', () => {
   })
 })
 
+describe('a source of one’s own that answers wrongly is named, with what it answered and what it should:', () => {
+  const wrong: [what: string, page: unknown, sentence: RegExp][] = [
+    [
+      'no array',
+      () => ({ rows: [] }),
+      /^Job "outside": page\(\) of its source answered an object, expected an array of { key, version\?, runAt\? }\s+→ Answer an array/,
+    ],
+    ['nothing', () => undefined, /page\(\) of its source answered undefined, expected an array/],
+    [
+      'keys instead of rows',
+      () => ['a', 'b'],
+      /page\(\) of its source answered a row that is a string, expected { key, version\?, runAt\? }.*=> \({ key/s,
+    ],
+    ['rows without a key', () => [{ id: 'a' }], /answered a row without `key`: it has "id".*=> \({ key/s],
+    [
+      'a key of another type',
+      () => [{ key: 5 }],
+      /answered a row with a bad `key`: Expected a key of type text, found 5/,
+    ],
+    [
+      'a version that is none',
+      () => [{ key: 'a', version: {} }],
+      /row "a" whose `version` is an object, expected a text/,
+    ],
+    [
+      'a time that is none',
+      () => [{ key: 'a', runAt: '2030-01-01' }],
+      /row "a" whose `runAt` is a string, expected a Date or null/,
+    ],
+    [
+      'the same page again',
+      (_: unknown, limit: number) =>
+        Array.from({ length: limit }, (_, i) => ({ key: `k${String(i).padStart(5, '0')}` })),
+      /page\(\) of its source ended with "k0*\d+" again.*Begin after `after`/s,
+    ],
+    [
+      'an error of its own',
+      () => (undefined as never as { rows: [] }).rows,
+      /^Job "outside": page\(\) of its source threw: TypeError: Cannot read properties of undefined/,
+    ],
+  ]
+  test.each(wrong)('page: %s', async (_, page, sentence) => {
+    const { app } = world.app()
+    app.job('outside', {
+      pending: {
+        page: async (...args: never[]) => (page as (...args: never[]) => never)(...args),
+        isPending: async () => [],
+      },
+    })
+    const [report] = await operate(app).sweep({ jobs: ['outside'], dryRun: true })
+    expect(report?.error).toMatch(sentence)
+  })
+
+  test.each<[string, unknown, RegExp]>([
+    ['true', true, /isPending\(\) of its source answered a boolean, expected an array/],
+    ['keys', ['a'], /isPending\(\) of its source answered a row that is a string/],
+    ['a time that is none', [{ key: 'a', runAt: 1 }], /whose `runAt` is a number, expected a Date or null/],
+  ])('isPending: %s', async (_, answer, sentence) => {
+    const { app, ear } = world.app()
+    const job = app.job('outside', {
+      pending: { page: async () => [], isPending: async () => answer as never },
+      run() {},
+    })
+    await world.work(app)
+    await job.enqueue('a')
+    await world.until(() => ear.of('loop.failed', { job: 'outside' }).length > 0)
+    expect(String(ear.of('loop.failed', { job: 'outside' })[0]?.error)).toMatch(sentence)
+    expect(ear.of('job.started')).toEqual([])
+  })
+
+  test('rows without a key among others are left out, and health and the log say why', async () => {
+    const lines: string[] = []
+    const { app, ear } = world.app({ log: ({ message }) => void lines.push(message) })
+    const rows = [{ key: 'a' }, { id: 'b' }, { key: 'c' }] as { key: string }[]
+    const page = async (after: string | null) => (after === null ? rows : [])
+    app.job('outside', { pending: { page, isPending: async () => [] }, run() {} })
+    await world.work(app)
+    await world.until(() => ear.of('sweep.passed').length === 1)
+    expect(ear.of('sweep.passed')[0]).toMatchObject({ seen: 3, unusable: 1 })
+    const why = 'a row without `key`: it has "id"'
+    expect(lines).toEqual([`outside: 1 row can never run: ${why}`])
+    const { findings } = await operate(app).health()
+    expect(findings).toMatchObject([{ code: 'key_unusable', message: `outside: 1 row can never run: ${why}` }])
+    expect(findings[0]?.hint).not.toContain('octet_length')
+  })
+})
+
+test('rows whose key is too long are a line of the worker, once per interval', async () => {
+  const lines: string[] = []
+  const { app, ear } = world.app({ log: ({ message }) => void lines.push(message) })
+  await db.exec(`insert into things (id) select repeat(n::text, 1100) from generate_series(1, 3) n`)
+  app.job('things', { pending: sql`select id from things where state = 'pending'`, sweep: { every: '2s' }, run() {} })
+  await world.work(app)
+  await world.until(() => ear.of('sweep.passed').length >= 4)
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^things: 3 rows can never run: a key may have 1024 bytes, and this one has more: "(\d)\1{59}…"$/,
+    ),
+  ])
+})
+
 describe('keys of every type go through hint, ledger, check and handler and come out as they went in', () => {
   const hostile = [
     '',

@@ -1,35 +1,19 @@
 // A source of the user's own ({ page, isPending }): its answers are joined with the ledger here instead of in SQL.
-import { durationMaxMs } from '../../../../base/duration.ts'
-import { messageOf } from '../../../../base/errors.ts'
 import type { Job } from '../../../../job/job.ts'
-import { isKeyLength } from '../../../../job/key.ts'
-import type { CustomPending, PendingRow } from '../../../../job/pending.ts'
+import { isKeyLength, wrongRowMark } from '../../../../job/key.ts'
+import type { CustomPending } from '../../../../job/pending.ts'
 import type { Ledger } from '../../../../store/ledger.ts'
-import type { PageRow, PendingKey, Source } from '../../../../store/source.ts'
+import type { PageRow, PendingKey, Source, UnusableRows } from '../../../../store/source.ts'
 import type { SqlDatabase } from '../../../sql/client.ts'
+import { answerOf, badSource, rowOf, WrongRow, wrongAnswer } from './custom-answers.ts'
 import { unusableRows } from './page-encoding.ts'
-
-/** A date that is none means now: a wait that is no number would stop the queue. */
-const waitOf = (runAt: Date, nowMs: number) => Math.min(Math.max(0, runAt.getTime() - nowMs) || 0, durationMaxMs)
-
-/** A version that the ledger can hold: without NUL and halves of surrogate pairs, which Postgres refuses. */
-const storableVersion = (version: unknown) => versionText(version).replaceAll('\0', '').toWellFormed()
-
-/** A date's own text is in the time zone of its process, where another process would see another version. */
-const versionText = (version: unknown) =>
-  version instanceof Date && !Number.isNaN(version.getTime()) ? version.toISOString() : String(version)
 
 export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: CustomPending<never>): Source {
   let versioned = false
-  /** A row with its canonical key; the wait is counted on the store's clock. */
-  const canonical = ({ key, version, runAt }: PendingRow, nowMs: number): PendingKey => {
-    versioned ||= version != null
-    return {
-      key: job.key.textOf(key),
-      version: version == null ? null : storableVersion(version),
-      waitMs: runAt ? waitOf(runAt, nowMs) : 0,
-      input: null,
-    }
+  const canonical = (row: unknown, nowMs: number): PendingKey => {
+    const read = rowOf(job, row, nowMs)
+    versioned ||= read.version !== null
+    return read
   }
   const now = async () => {
     const { rows } = await db.query(
@@ -48,8 +32,17 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
     async page(after, limit, horizonMs) {
       const { nowMs } = await now()
       const cursor = after === null ? null : (job.key.decode(after) as never)
-      const found = (await custom.page(cursor, limit)) as readonly PendingRow[]
+      const found = await answerOf(job, 'page', () => custom.page(cursor, limit))
       const rows = found.map((row) => readable(() => canonical(row, nowMs)))
+      const last = lastKey(job, rows)
+      // Where nothing moves, the page would be read for ever.
+      if (last !== null && last === after && rows.length >= limit)
+        throw badSource(
+          job,
+          'page',
+          `ended with ${JSON.stringify(last).slice(0, 80)} again`,
+          'Begin after `after`, in the order of the keys: where key > after order by key.',
+        )
       const usable = rows.filter((row): row is PendingKey => 'key' in row && isKeyLength(row.key))
       const known = new Map(
         (
@@ -73,43 +66,49 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
         }
       return {
         scanned: rows.length,
-        last: lastKey(rows, limit),
+        last,
         oldestMs: null,
         rows: eligible,
-        ...(before.length > 0 && { unusable: unusableRows(shownKey(rows), before) }),
+        ...(before.length > 0 && { unusable: shownRow(rows, before) }),
       }
     },
     async check(keys) {
       const { nowMs, paused } = await now()
-      const rows = (await custom.isPending(keys.map(job.key.decode) as never[])) as readonly PendingRow[]
-      return { paused, pending: new Map(rows.map((row) => canonical(row, nowMs)).map((row) => [row.key, row])) }
+      const rows = (await answerOf(job, 'isPending', () => custom.isPending(keys.map(job.key.decode) as never[]))).map(
+        (row) => readable(() => canonical(row, nowMs)),
+      )
+      const wrong = rows.find((row) => row instanceof WrongRow)
+      if (wrong) throw wrongAnswer(job, 'isPending', wrong)
+      return { paused, pending: new Map((rows as PendingKey[]).map((row) => [row.key, row])) }
     },
     estimate: async () => null,
   }
 }
 
-/** A row, or why it is none: its key is not of the job's type. */
-type Read = PendingKey | { readonly error: unknown }
+/** A row, or why it is none. */
+type Read = PendingKey | WrongRow
 
 function readable(read: () => PendingKey): Read {
   try {
     return read()
   } catch (error) {
-    return { error }
+    if (error instanceof WrongRow) return error
+    throw error
   }
 }
 
-/** The last row that a cursor can stand on. A full page without any would be read again and again: that is an error. */
-function lastKey(rows: readonly Read[], limit: number): string | null {
+/** The last row that a cursor can stand on. A page in which no row has a key is a mistake of the source, and no row's. */
+function lastKey(job: Job, rows: readonly Read[]): string | null {
   const last = rows.findLast((row) => 'key' in row)
   if (last && 'key' in last) return last.key
   const [first] = rows
-  if (first && 'error' in first && rows.length >= limit) throw first.error
+  if (first instanceof WrongRow) throw wrongAnswer(job, 'page', first)
   return null
 }
 
 /** One of the rows that cannot be keys, or what is wrong with it. */
-function shownKey(rows: readonly Read[]): string {
+function shownRow(rows: readonly Read[], before: readonly number[]): UnusableRows {
   const one = rows.find((row) => !('key' in row) || !isKeyLength(row.key)) as Read
-  return 'key' in one ? one.key : (messageOf(one.error).split('\n', 1)[0] as string)
+  if ('key' in one) return unusableRows(one.key, before)
+  return { count: before.length, key: `${wrongRowMark}${one.message}`, before }
 }
