@@ -27,7 +27,7 @@ const app = regrow({ store: pglite(db) })
 const ship = app.job('parcel.ship', {
   key: 'int',
   pending: sql`select id from parcels where state = 'packed'`,
-  retry: { attempts: 6, delay: '250ms', backoff: 'fixed' },
+  retry: { attempts: 6, delay: '0ms', backoff: 'fixed' },
 })
 
 const calls: number[][] = []
@@ -40,14 +40,8 @@ const handler = ship.handleMany(async (ids, ctx) => {
   await ctx.tx(sql`update parcels set state = 'sent' where id = any(${sql.array(sent)})`)
 })
 
-let open = 16
-const over = new Promise<void>((resolve) => {
-  app.on('job.settled', ({ state }) => state !== 'retrying' && --open === 0 && resolve())
-})
 await ship.enqueueMany(Array.from({ length: 16 }, (_, i) => i + 1))
-const worker = app.work({ handlers: [handler] })
-await over
-await worker.stop()
+await app.drain({ handlers: [handler] })
 
 const { rows: left } = await db.query(`select id from parcels where state = 'packed'`)
 const quarantined = (await operate(app).quarantine.list()).keys

@@ -17,7 +17,7 @@ const provider = { up: true, calls: 0, sent: [] as string[] }
 
 const mail = app.job('mail.send', {
   input: z.object({ to: z.string() }),
-  retry: { delay: '100ms' },
+  retry: { delay: '100ms', backoff: 'fixed' },
   run({ to }) {
     provider.calls++
     if (!provider.up) throw new Error('503, try again later')
@@ -31,29 +31,19 @@ const report = app.job('report.build', {
   run: (id, ctx) => ctx.tx((tx) => tx.query(`update reports set built = true where id = $1`, [id])),
 })
 
-/** Resolves when that many mails were sent. */
-const sent = (count: number) =>
-  new Promise<void>((resolve) => {
-    app.on('job.settled', () => provider.sent.length === count && resolve())
-  })
-const worker = app.work()
-await worker.ready
-
 say('ann pauses mail.send')
 await app.pause('mail.send', { reason: 'the provider announced an hour of maintenance', author: 'ann' })
 const { held } = await mail.enqueueMany([{ to: 'ada' }, { to: 'bob' }])
 say(`two mails are enqueued meanwhile: ${held} are stored and held`)
 await db.query(`insert into reports (id) values (1)`)
-const built = new Promise((resolve) => app.on('job.settled', ({ job }) => job === 'report.build' && resolve(job)))
 await report.enqueue(1)
-await built
+const { runs } = await app.drain()
 say('another job runs as ever')
-assert.deepEqual([held, provider.calls], [2, 0])
+assert.deepEqual([held, runs, provider.calls], [2, 1, 0])
 
-const both = sent(2)
 say('she resumes it')
 await app.resume('mail.send', { author: 'ann' })
-await both
+await app.drain()
 
 // A breaker: three failures with no success in between, and the job rests for a second.
 let failures = 0
@@ -65,17 +55,21 @@ app.on('job.settled', ({ job, error }) => {
       .pause('mail.send', { reason: 'three failures in a row', for: '1s' })
       .then(() => say('the breaker pauses it'))
 })
-app.on('pause.over', ({ job }) => {
-  failures = 0
-  provider.up = true
-  say(`the pause of ${job} is over, and the provider is back`)
+const over = new Promise<void>((resolve) => {
+  app.on('pause.over', ({ job }) => {
+    failures = 0
+    provider.up = true
+    say(`the pause of ${job} is over, and the provider is back`)
+    resolve()
+  })
 })
 
-const four = sent(4)
 provider.up = false
+const worker = app.work() // it ends pauses whose time is over
 await mail.enqueueMany([{ to: 'cem' }, { to: 'dora' }])
-await four
+await over
 await worker.stop()
+await app.drain() // what the worker has left
 const { rows } = await db.query<{ action: string }>(`select action from regrow.audit order by id`)
 await app.close()
 await db.close()

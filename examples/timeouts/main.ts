@@ -66,24 +66,22 @@ app.job('film.archive', {
 })
 
 const settled: { key: string; state: string; error: string | null }[] = []
-const done = (key: string) =>
-  new Promise<void>((resolve) => {
-    app.on('job.settled', (told) => told.key === key && told.state === 'done' && resolve())
-  })
+const done = async (film: string) => {
+  while (!settled.some(({ key, state }) => key === film && state === 'done')) await sleep(20)
+}
 app.on('job.settled', ({ key, state, error }) => {
   settled.push({ key, state, error })
   say(`${key}: ${state}${error ? `: ${error.split('\n')[0]}` : ''}`)
 })
 
-const [listens, lateOne, deaf] = [done('listens'), done('late'), done('deaf')]
 const first = app.work()
-await Promise.all([listens, lateOne])
+await Promise.all([done('listens'), done('late')])
 
 say('the first worker stops, and waits for 100 ms')
 await first.stop({ grace: '100ms' }) // the default is 25s
 say('it has stopped and has given back what still runs; the second one starts')
 const second = app.work()
-await deaf
+await done('deaf')
 
 letGo() // and what did not listen wants to write, in a worker that is gone
 await sleep(0)

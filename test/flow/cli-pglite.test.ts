@@ -75,3 +75,16 @@ test('a key that is released while nobody works runs when a worker starts, thoug
   expect(code).toBe(0)
   expect(stdout).toContain('"working"')
 })
+
+test('drain runs what is due and ends; a second one finds nothing', async () => {
+  expect(await project.run('enqueue', 'mail.send', '{"to":"ada"}', '--app', 'app.mjs')).toMatchObject({ code: 0 })
+  expect(await project.run('drain', '--app', 'app.mjs', '--for', '30s')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/1 run in .*: 1 succeeded, 0 failed, 0 in quarantine; nothing is due any more/),
+  })
+  expect(await project.json(['drain', '--app', 'app.mjs'])).toMatchObject({
+    drained: { runs: 0, ended: 'idle' },
+    stopped: false,
+  })
+  expect(await project.run('drain', '--app', 'app.mjs', '--max', 'many')).toMatchObject({ code: 2 })
+})

@@ -1,6 +1,7 @@
 // The commands of `regrow`.
 import type { Group } from '../command.ts'
 import { doctor } from './doctor.ts'
+import { drain } from './drain.ts'
 import { enqueue } from './enqueue.ts'
 import { forget } from './forget.ts'
 import { init } from './init.ts'
@@ -27,5 +28,20 @@ export const commands: Group = {
     ['regrow doctor --app jobs.ts', 'what is wrong, or will be'],
     ['regrow quarantine list', 'what failed for good'],
   ],
-  commands: { init, migrate, work, enqueue, status, sweep, doctor, why, pause, resume, forget, quarantine, schedules },
+  commands: {
+    init,
+    migrate,
+    work,
+    drain,
+    enqueue,
+    status,
+    sweep,
+    doctor,
+    why,
+    pause,
+    resume,
+    forget,
+    quarantine,
+    schedules,
+  },
 }

@@ -59,7 +59,7 @@ export const work = command({
 })
 
 /** Jobs of a flag, with commas between them. */
-const names = (text: string) => text.split(',').flatMap((name) => name.trim() || [])
+export const names = (text: string): string[] => text.split(',').flatMap((name) => name.trim() || [])
 
 /** Works until the signals have had their way, or the worker asks to be started anew. */
 async function attend({ app, from }: Opened, cli: Cli, options: WorkOptions, grace: Duration): Promise<number> {
@@ -127,7 +127,8 @@ async function announce(app: App, from: string, jobs: readonly string[], { aroun
   )
 }
 
-function refuseIdle({ app, handlers, from }: Opened): void {
+/** An app without a handler has nothing to do. */
+export function refuseIdle({ app, handlers, from }: Opened): void {
   const bare = operate(app)
     .jobs()
     .filter(({ name, handled }) => !handled && !handlers.some(({ job }) => job.name === name))
