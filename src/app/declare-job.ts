@@ -22,12 +22,7 @@ export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving
     const kind = kindOf(job)
     const many = async (items: Iterable<unknown>, choice: object = {}) => {
       registry.verify()
-      life.enter()
-      try {
-        return await enqueueOf[kind](ports, job, items, choice)
-      } finally {
-        life.leave()
-      }
+      return life.call(() => enqueueOf[kind](ports, job, items, choice))
     }
     const one = (item: unknown, choice?: object) => many([item], choice)
     const key = kind === 'pending' ? job.key.shape : null

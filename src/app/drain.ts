@@ -51,7 +51,7 @@ export async function drain(resources: Resources, options: DrainOptions): Promis
     const ended = await worked
     return { ...tally.counts(), ended, tookMs: Math.round(clock.now() - startedAt) }
   } catch (error) {
-    throw errors.isAway(error) ? errors.refusal(error) : error
+    throw errors.told(error)
   } finally {
     stopTimer()
     forget()

@@ -34,11 +34,23 @@ export function compose<Tx = Transaction>(options: AppOptions<Tx>, surroundings:
       life.check()
       return (await loadDrain()).drain(resources as Resources, choice)
     },
-    transaction: (fn) =>
-      life.call(async () => {
+    transaction: (fn) => {
+      /** What the function throws is its own, also where it is away from another server. */
+      let theirs: { readonly error: unknown } | undefined
+      const called = async (tx: Tx) => {
+        try {
+          return await fn(tx)
+        } catch (error) {
+          theirs = { error }
+          throw error
+        }
+      }
+      const work = async () => {
         checkArgument('transaction()', 'its argument', fn, callback, 'Write app.transaction(async (tx) => { … }).')
-        return hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => fn(tx))
-      }),
+        return hintingAfterCommit((await store()).transaction, enqueuing.push)((_, tx) => called(tx))
+      }
+      return life.call(work, (error) => theirs?.error === error)
+    },
     on: listening(events),
     pause: operator.pause,
     resume: operator.resume,

@@ -91,7 +91,7 @@ export function resourcesOf<Tx>(
   })
   const errors = new StoreErrors()
   const reporter = new Reporter(clock, events, mistakes.length === 0 ? options.log : undefined, errors.isOutage)
-  const life = new Life(clock)
+  const life = new Life(clock, errors.told)
   const place = whereabouts()
   const migrates = () => options.migrate ?? !isProduction()
   const lossSuspected = new Signal()

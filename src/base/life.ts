@@ -9,6 +9,7 @@ const patienceMs = 10_000
 
 export class Life {
   readonly #clock: Pick<Clock, 'sleep'>
+  readonly #explain: (error: unknown) => unknown
   #calls = 0
   /** Called when the last call that is under way has ended. */
   #quiet: () => void = () => {}
@@ -16,8 +17,10 @@ export class Life {
   #closing: Promise<void> | undefined
   #closed = false
 
-  constructor(clock: Pick<Clock, 'sleep'>) {
+  /** `explain`: an error of a call as its caller should read it. */
+  constructor(clock: Pick<Clock, 'sleep'>, explain: (error: unknown) => unknown = (error) => error) {
     this.#clock = clock
+    this.#explain = explain
   }
 
   /** `close` was called: nothing new may begin. */
@@ -30,23 +33,16 @@ export class Life {
     if (this.#closed) throw closedError()
   }
 
-  /** A call begins, unless the app is closed; `close` waits until it has called `leave`. */
-  enter(): void {
+  /** Runs `work` as a call, unless the app is closed; `close` waits for it. What `passes` is true of is thrown as it is. */
+  async call<T>(work: () => Promise<T>, passes: (error: unknown) => boolean = () => false): Promise<T> {
     this.check()
     this.#calls++
-  }
-
-  leave(): void {
-    if (--this.#calls === 0) this.#quiet()
-  }
-
-  /** Runs `work` as a call. */
-  async call<T>(work: () => Promise<T>): Promise<T> {
-    this.enter()
     try {
       return await work()
+    } catch (error) {
+      throw passes(error) ? error : this.#explain(error)
     } finally {
-      this.leave()
+      if (--this.#calls === 0) this.#quiet()
     }
   }
 

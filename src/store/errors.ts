@@ -82,6 +82,7 @@ export class StoreErrors {
   readonly isAway = (error: unknown): boolean => isAway(error, this.classify)
   readonly isOutage = (error: unknown): boolean => isOutage(error, this.classify)
   readonly refusal = (error: unknown): RegrowError => refusal(error, this.#store.advise)
+  readonly told = (error: unknown): unknown => told(error, this.#store)
 }
 
 /** Codes that Node gives a connection that cannot be made or broke. */
@@ -150,6 +151,26 @@ export function connectionAdvice(error: unknown): string | undefined {
     .map(codeOf)
     .find((each) => each !== undefined && Object.hasOwn(adviceByCode, each))
   return code === undefined ? undefined : adviceByCode[code]
+}
+
+/**
+ * An error of a call outside of runs, as its caller should read it: that the store cannot be reached, or refuses, in words, with what to do
+ * and the error of its client as the cause. What is about the call itself passes as it is.
+ */
+function told(error: unknown, { classify, advise = connectionAdvice }: Known): unknown {
+  const wrapped = error instanceof RegrowError
+  if (wrapped && error.code !== 'store_away') return error
+  const cause = wrapped ? (causeOf(error) ?? error) : error
+  const kind = classify(cause)
+  // No such host, no password where one is asked for: known only by what to do about it.
+  if (kind === 'refused' || (kind === 'unknown' && advise(cause) !== undefined)) return refusal(cause, advise)
+  if (!wrapped && kind !== 'away') return error
+  return new RegrowError(
+    'store_away',
+    `The store cannot be reached: ${messageOf(cause).split('\n', 1)[0]}`,
+    `${advise(cause) ?? 'Is its server running, and not out of connections?'} Call again when it is back; a call that was cut off may have taken effect.`,
+    cause,
+  )
 }
 
 /** The mistake as the author of the app should read it; errors of regrow say it themselves. `advise`: `Store.advise`. */

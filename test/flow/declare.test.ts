@@ -56,8 +56,9 @@ test('the first use meets the environment: a hint is dropped and told, an intent
   const mails = app.job('mails', { input: z.string() })
   expect(await rows.enqueue('a')).toMatchObject({ added: 0, dropped: 1 })
   expect(ear.of('hint.dropped')).toMatchObject([{ count: 1, why: 'queue', error: { code: 'ECONNREFUSED' } }])
-  await expect(mails.enqueue('ada')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-  await expect(app.transaction(async () => {})).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  const away = { code: 'store_away', cause: { code: 'ECONNREFUSED' } }
+  await expect(mails.enqueue('ada')).rejects.toMatchObject(away)
+  await expect(app.transaction(async () => {})).rejects.toMatchObject(away)
   await app.close()
 })
 

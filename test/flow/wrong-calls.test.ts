@@ -300,7 +300,7 @@ test.each<[string, () => [unknown, unknown], RegExp]>([
   ],
 ])('%s is told with the mistakes in declarations', async (_, drivers, says) => {
   const app = appOf(...drivers())
-  await expectError(() => app.status(), 'bad_declaration', says, /Mend them/)
+  await expectError(() => operate(app).status(), 'bad_declaration', says, /Mend them/)
   await expectError(() => app.transaction(async () => {}), 'bad_declaration', says, /Mend them/)
 })
 
@@ -334,7 +334,7 @@ test.each(answers)('a schema that answers %s is told as that', async (_, validat
 test('a schema without a function is a mistake in the declaration', async () => {
   const app = appOf(pglite(db))
   app.job('mail.send', { input: { '~standard': { version: 1 } } })
-  await expectError(() => app.status(), 'bad_declaration', /`input` is no Standard Schema/, /Mend them/)
+  await expectError(() => operate(app).status(), 'bad_declaration', /`input` is no Standard Schema/, /Mend them/)
 })
 
 test('a handler of a job of another app is refused', async () => {
