@@ -8,7 +8,7 @@ const errorsMost = 12
 /** Characters of each of them; of the outermost when there are others behind it. */
 const charactersMost = { inner: 600, outer: 4_000 }
 /** Of the text of one thing; more is not looked at. */
-const textMost = 65_536
+const textMost = 100_000
 /** Values inside of something that is no error. */
 const valuesMost = 1_000
 

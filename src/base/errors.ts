@@ -26,8 +26,8 @@ export class RegrowError extends Error {
 
 /** Errors of one list that are looked at. */
 const listMost = 20
-/** Characters of a text that are looked at. */
-const charactersMost = 65_536
+/** Characters of a text that are looked at: more than `redact` keeps, which knows what may be cut. */
+const charactersMost = 100_000
 
 /**
  * The text of anything thrown. An error without a message is told by what is inside it: Node tries each address of a host, and wraps

@@ -95,12 +95,10 @@ export function backoffMs(policy: RetryPolicy, failures: number, random: Chance)
 }
 
 const errorBytesMax = 8192
-/** More is not even looked at: a response body in a message would keep the process from beating. */
-const charactersRead = 65_536
 
 /** Error text as it may be stored: without secrets, without NUL, at most 8 KiB. */
 export function storable(text: string): string {
-  const clean = redact(text.slice(0, charactersRead)).replaceAll('\0', '').toWellFormed()
+  const clean = redact(text).replaceAll('\0', '').toWellFormed()
   const bytes = Buffer.from(clean)
   return bytes.length <= errorBytesMax
     ? clean
