@@ -1,19 +1,9 @@
 // The slow audit: what the ledger remembers of keys whose rows are long gone is forgotten, after a day and two looks.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 /** As if so many hours had passed for the ledger and the audits, and the sweep were due. */
 const age = (hours: number) =>

@@ -1,20 +1,10 @@
 // Handlers of many keys: each key has its own outcome.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id int primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id int primary key, state text not null default 'pending')`)
 
 const pending = sql`select id from things where state = 'pending'`
 const add = (count: number) => world.query(`insert into things (id) select generate_series(1, $1::int)`, [count])

@@ -1,29 +1,18 @@
 // The queue's bounds in virtual time (S11): both lanes and the delayed hints, and what a push that was refused for memory
 // does to them. Every row is done once, and another job is swept on time.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RegrowError } from '../../src/base/errors.ts'
 import type { App } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
 import { outOfMemory } from '../../src/queue/queue.ts'
-import { type Ear, openPglite, World } from './world.ts'
+import { type Ear, openWorld } from './world.ts'
 
 const everyMs = 60_000
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text collate "C" primary key, state text not null default 'pending', run_at timestamptz);
-     create index on things (id) where state = 'pending'`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world =
+  openWorld(`create table things (id text collate "C" primary key, state text not null default 'pending', run_at timestamptz);
+     create index on things (id) where state = 'pending'`)
 
 const finish = `update things set state = 'done' where id = any (select jsonb_array_elements_text($1::text::jsonb))`
 const fill = (count: number, prefix: string, runAt = 'null') =>

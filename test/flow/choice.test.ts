@@ -1,21 +1,11 @@
 // `work({ only, except })`: workers of one app that serve different jobs, in virtual time.
 
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { App, WorkOptions } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (job text, id text, primary key (job, id))`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (job text, id text, primary key (job, id))`)
 
 const names = ['mail', 'report', 'sync'] as const
 const declare = (app: App) =>

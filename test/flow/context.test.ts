@@ -1,23 +1,13 @@
 // ctx: effects and outcome commit together, or not at all.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`
+const world = openWorld(`
     create table things (id text primary key, state text not null default 'pending', version int not null default 1);
     create table effects (id text not null, what text not null)`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things', 'effects')
-})
-afterAll(() => db.close())
 
 const add = (...ids: string[]) =>
   world.query(`insert into things (id) select jsonb_array_elements_text($1)`, [JSON.stringify(ids)])

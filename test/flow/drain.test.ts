@@ -1,20 +1,11 @@
 // app.drain in virtual time: it runs what is due, with sweeps and schedules, until nothing is, and says what it did.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { type App, type DrainOptions, type DrainReport, sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending', version int)`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending', version int)`)
 
 const pending = sql`select id from things where state = 'pending'`
 const insert = (...ids: string[]) =>

@@ -1,7 +1,6 @@
 // Enqueue: the row or intent is the work, the hint is only for speed. On PGlite in virtual time; where a commit of
 // somebody else matters, on Postgres.
 
-import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -11,18 +10,9 @@ import type { App, QueueDriver } from '../../src/index.ts'
 import { regrow, sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
-import { Ear, openPglite, World } from './world.ts'
+import { Ear, openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 const things = (app: App) =>
   app.job('thing.make', {

@@ -1,23 +1,13 @@
 // What fails: back-off, attempts, quarantine, time limits, bad keys and strange things thrown. The worker lives on.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { App, Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text primary key, state text not null default 'pending', version int not null default 1, divisor int not null default 1)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text primary key, state text not null default 'pending', version int not null default 1, divisor int not null default 1)`,
+)
 
 const pending = sql`select id from things where state = 'pending'`
 const add = (...ids: string[]) =>

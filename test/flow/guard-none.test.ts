@@ -1,26 +1,16 @@
 // guard 'none': every key is granted, nothing is settled. The check stays; what a person asked for stays, too.
 
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`
+const world = openWorld(`
     create table things (id text primary key, state text not null default 'pending');
     create table ledger_rows (at int);
     create function note() returns trigger language plpgsql as $$ begin insert into ledger_rows values (1); return new; end $$;
     create trigger note after insert or update on regrow.ledger for each row execute function note()`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things', 'ledger_rows')
-})
-afterAll(() => db.close())
 
 const pending = sql`select id from things where state = 'pending'`
 const add = (...ids: string[]) =>

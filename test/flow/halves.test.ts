@@ -1,19 +1,9 @@
 // A batch that throws is retried in halves, down to single keys: one bad key takes nobody with it.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id int primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id int primary key, state text not null default 'pending')`)
 
 const pending = sql`select id from things where state = 'pending'`
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)

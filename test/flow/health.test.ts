@@ -1,27 +1,17 @@
 // Each way in which things go wrong is made to happen, in virtual time, and seen in operate(app).health(); then mended, and gone.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Queue } from '../../src/drivers/index.ts'
 import { pglite } from '../../src/drivers/pglite/index.ts'
 import { type App, type PendingRow, regrow, sql } from '../../src/index.ts'
 import { type Finding, type Health, operate } from '../../src/operate/index.ts'
-import { openPglite, reset, World } from './world.ts'
+import { openWorld, reset, type World } from './world.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text primary key, state text not null default 'pending', version int default 1)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text primary key, state text not null default 'pending', version int default 1)`,
+)
 
 const rows = (count: number, prefix = 'k') =>
   world.query(`insert into things (id) select $2 || lpad(n::text, 6, '0') from generate_series(1, $1::int) n`, [
@@ -400,12 +390,12 @@ test('a queue that is full leaves rows without hints, which is no reason to worr
 })
 
 test('the doctor says the same of a query on PGlite as on a server', async () => {
-  await reset(db)
-  await db.exec(`
+  await reset(world.db)
+  await world.db.exec(`
     create table orders (id int primary key, state text not null);
     insert into orders select n, case when n % 1000 = 0 then 'new' else 'old' end from generate_series(1, 20000) n;
     analyze orders`)
-  const app = regrow({ store: pglite(db) })
+  const app = regrow({ store: pglite(world.db) })
   app.job('order.ship', { key: 'int', pending: sql`select id from orders where state = 'new'`, run() {} })
   app.job('bad', { pending: sql`select id::text from orders`, run() {} })
   const { findings } = await operate(app).doctor()
@@ -413,7 +403,7 @@ test('the doctor says the same of a query on PGlite as on a server', async () =>
   expect(findings[1]?.fix).toBe(
     `create index concurrently orders_id_where_state_new on public.orders (id) where state = 'new';`,
   )
-  await db.query(`create index on orders (id) where state = 'new'`)
+  await world.db.query(`create index on orders (id) where state = 'new'`)
   expect((await operate(app).doctor({ jobs: ['order.ship'] })).findings).toEqual([])
   await app.close()
 })

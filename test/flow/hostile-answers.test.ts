@@ -1,24 +1,14 @@
 // What a handler answers may be anything: a delay out of a hostile header, an error that the store cannot hold. It costs its own key
 // an attempt at most, and no neighbour anything.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`
+const world = openWorld(`
     create table things (id text primary key, state text not null default 'pending');
     alter table regrow.ledger add constraint of_a_person check (error not like '%refused by the store%')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
 
 const neighbours = Array.from({ length: 20 }, (_, i) => `n${String(i).padStart(2, '0')}`)
 

@@ -1,24 +1,12 @@
 // `concurrency` of a job: calls of its handler at a time in one process, beside the process's own, in virtual time.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table few (id text primary key, state text not null default 'pending');
-     create table rest (id text primary key, state text not null default 'pending')`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'few', 'rest')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table few (id text primary key, state text not null default 'pending');
+     create table rest (id text primary key, state text not null default 'pending')`)
 
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `k${i}`)
 const add = (table: string, count: number) =>

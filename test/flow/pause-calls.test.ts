@@ -1,23 +1,13 @@
 // app.pause, app.resume and app.pauses as they are called: what they answer, what they refuse, and who did it.
 
 import { hostname } from 'node:os'
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 function declared() {
   const { app } = world.app()
@@ -145,7 +135,9 @@ test('a queue that is away keeps nobody from pausing and resuming', async () => 
 
 test('secrets do not reach the table, and odd characters do no harm', async () => {
   const { app } = declared()
-  const { reason } = await app.pause('thing.make', { reason: `it's "down"\0 \u{1F4A3}; postgres://u:hunter2@db/x` })
-  expect(reason).toBe(`it's "down" \u{1F4A3}; postgres://u:[redacted]@db/x`)
+  const { reason } = await app.pause('thing.make', {
+    reason: `it's "down"\0 \u{1F4A3}; postgres://u:hunter2@world.db/x`,
+  })
+  expect(reason).toBe(`it's "down" \u{1F4A3}; postgres://u:[redacted]@world.db/x`)
   expect(await operate(app).pauses()).toMatchObject([{ reason }])
 })

@@ -1,8 +1,7 @@
 // The kill switch on PGlite in virtual time: nothing starts whose check begins after the pause committed, nothing is lost,
 // and everything comes back when it is over.
 
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
 import { type App, sql } from '../../src/index.ts'
@@ -10,21 +9,10 @@ import { operate } from '../../src/operate/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
 import type { Source } from '../../src/store/source.ts'
 import { allowedBy } from '../../src/sweep/ramp.ts'
-import { type Ear, openPglite, World } from './world.ts'
+import { type Ear, openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text collate "C" primary key, state text not null default 'pending');
-     create table others (id text collate "C" primary key, state text not null default 'pending')`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things', 'others')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text collate "C" primary key, state text not null default 'pending');
+     create table others (id text collate "C" primary key, state text not null default 'pending')`)
 
 const fill = (count: number, table = 'things') =>
   world.query(

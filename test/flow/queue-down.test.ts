@@ -1,24 +1,12 @@
 // A queue that is down, and queues that are not shared: every working process goes on from the rows, and nothing is doubled.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
-import { type Ear, openPglite, World } from './world.ts'
+import { type Ear, openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text collate "C" primary key, state text not null default 'pending');
-     create table effects (id text not null, by text not null)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things', 'effects')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text collate "C" primary key, state text not null default 'pending');
+     create table effects (id text not null, by text not null)`)
 
 const pending = sql`select id from things where state = 'pending'`
 const fill = (count: number, prefix = 'k') =>

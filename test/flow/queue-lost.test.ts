@@ -1,23 +1,13 @@
 // A queue that was lost, rolled back or swapped is noticed within a canary interval, declared by one process, and grows back.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import type { Hint } from '../../src/queue/hint.ts'
 import type { MemoryQueue } from '../../src/queue/memory.ts'
 import { allowedBy } from '../../src/sweep/ramp.ts'
-import { type Ear, openPglite, World } from './world.ts'
+import { type Ear, openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text collate "C" primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text collate "C" primary key, state text not null default 'pending')`)
 
 /** One canary interval, and half a second to be sure and to act. */
 const noticedMs = 1_500

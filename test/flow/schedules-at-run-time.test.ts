@@ -1,27 +1,17 @@
 // Schedules that are made at run time: what ends and removes them, in which transaction they are made, and what is told of the work that
 // their slots handed over. On PGlite in virtual time; a transaction of the user's own on Postgres.
 
-import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type App, regrow, sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
 import { freshDatabase } from '../services/database.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 const mailOf = (app: App, run: () => unknown = () => {}) =>
   app.job('mail', { input: z.object({ to: z.string() }), retry: { attempts: 2, delay: '10s' }, run })

@@ -2,23 +2,13 @@
 // takes long, or is paused.
 
 import { createHash } from 'node:crypto'
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ScheduleOptions } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 /** The slots of a schedule, oldest first: the time of day, state and reason. */
 async function history(name: string) {

@@ -1,22 +1,12 @@
 // Schedules on a real store, in virtual time: every instant ran, or was skipped with a reason.
 
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type ScheduleOptions, type Slot, sql, type WorkerHandle } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 const seconds = (n: number) => n * 1_000
 const days = (n: number) => n * 86_400_000

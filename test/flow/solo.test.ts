@@ -1,21 +1,11 @@
 // Suspects run alone: the worker empties itself for them, is fair to the others after that, and one process per job does it.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text primary key, state text not null default 'pending', ms int not null)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text primary key, state text not null default 'pending', ms int not null)`,
+)
 
 /** A worker whose handler takes as long as its row says; what ran when, and beside how many. */
 function worker(queue = world.queue()) {

@@ -1,30 +1,20 @@
 // Where work comes from: queries of any builder, functions, sources of one's own, keys of every type; and what is refused.
 
-import type { PGlite } from '@electric-sql/pglite'
 import { eq, lte, sql as raw } from 'drizzle-orm'
 import { bigint as pgBigint, pgTable, text as pgText, timestamp } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pglite'
 import fc from 'fast-check'
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App, PendingRow } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`
+const world = openWorld(`
     create table things (id text primary key, state text not null default 'pending', due timestamptz, at timestamp, n numeric, payload jsonb);
     create table numbers (id bigint primary key, small int not null default 1, state text not null default 'pending');
     create table pairs (tenant uuid, name text, n bigint, state text not null default 'pending', primary key (tenant, name, n))`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things', 'numbers', 'pairs')
-})
-afterAll(() => db.close())
 
 const finish = (table: string, id: unknown) => world.query(`update ${table} set state = 'done' where id = $1`, [id])
 
@@ -62,11 +52,11 @@ describe('queries of a builder', () => {
   })
 
   test('a Drizzle query is pending', async () => {
-    await db.exec(`insert into numbers (id, state) values (1, 'pending'), (2, 'done'), (3, 'pending')`)
+    await world.db.exec(`insert into numbers (id, state) values (1, 'pending'), (2, 'done'), (3, 'pending')`)
     const ran = await drained((app, all) => {
       app.job('drizzle', {
         key: 'bigint',
-        pending: drizzle(db).select({ id: numbers.id }).from(numbers).where(eq(numbers.state, 'pending')),
+        pending: drizzle(world.db).select({ id: numbers.id }).from(numbers).where(eq(numbers.state, 'pending')),
         run: (id) => finish('numbers', id).then(() => all.push(id)),
       })
     }, 2)
@@ -74,7 +64,7 @@ describe('queries of a builder', () => {
   })
 
   test('a Kysely query is pending', async () => {
-    await db.exec(`insert into things (id, state) values ('a', 'pending'), ('b', 'done')`)
+    await world.db.exec(`insert into things (id, state) values ('a', 'pending'), ('b', 'done')`)
     const ran = await drained((app, all) => {
       app.job('kysely', {
         pending: kysely.selectFrom('things').select('id').where('state', '=', 'pending'),
@@ -85,7 +75,7 @@ describe('queries of a builder', () => {
   })
 
   test('lists in a pending query and in ctx.tx are parameters', async () => {
-    await db.exec(
+    await world.db.exec(
       `insert into numbers (id, small, state) values (1, 1, 'new'), (2, 2, 'old'), (3, 3, 'new'), (4, 9, 'new')`,
     )
     const ran = await drained((app, all) => {
@@ -106,11 +96,11 @@ describe('queries of a builder', () => {
   })
 
   test('a function is asked each time, so a date in it moves on', async () => {
-    await db.exec(`insert into things (id, due) values ('late', '2026-01-01 00:00:10+00')`)
+    await world.db.exec(`insert into things (id, due) values ('late', '2026-01-01 00:00:10+00')`)
     const { app, ear } = world.app()
     app.job('moving', {
       pending: () =>
-        drizzle(db)
+        drizzle(world.db)
           .select({ id: things.id })
           .from(things)
           .where(raw`${lte(things.due, new Date(world.clock.wall()))} and ${eq(things.state, 'pending')}`),
@@ -214,7 +204,7 @@ describe('a source of one’s own', () => {
       run: (id) => finish('things', id),
     })
     await world.work(app)
-    await db.exec(`insert into things (id) values ('a')`)
+    await world.db.exec(`insert into things (id) values ('a')`)
     await world.until(() => ear.of('job.settled', { job: 'things' }).length === 1, 5_000)
     expect(ear.of('sweep.failed', { job: 'outside' }).length).toBeGreaterThan(0)
   })
@@ -310,7 +300,7 @@ describe('a source of one’s own that answers wrongly is named, with what it an
 test('rows whose key is too long are a line of the worker, once per interval', async () => {
   const lines: string[] = []
   const { app, ear } = world.app({ log: ({ message }) => void lines.push(message) })
-  await db.exec(`insert into things (id) select repeat(n::text, 1100) from generate_series(1, 3) n`)
+  await world.db.exec(`insert into things (id) select repeat(n::text, 1100) from generate_series(1, 3) n`)
   app.job('things', { pending: sql`select id from things where state = 'pending'`, sweep: { every: '2s' }, run() {} })
   await world.work(app)
   await world.until(() => ear.of('sweep.passed').length >= 4)
@@ -367,7 +357,7 @@ describe('keys of every type go through hint, ledger, check and handler and come
   })
 
   test('a smaller integer column fits a bigint key, and a varchar a text key', async () => {
-    await db.exec(`insert into numbers (id, small) values (7, 7)`)
+    await world.db.exec(`insert into numbers (id, small) values (7, 7)`)
     const ran = await drained((app, all) => {
       app.job('small', {
         key: 'bigint',
@@ -542,19 +532,19 @@ describe('a pending query that would give wrong answers is refused with the way 
   })
 
   test('a worker refuses it too, starts nothing of it, and runs when the query is mended', async () => {
-    await db.exec(`create table later (id text primary key, done boolean not null default false)`)
+    await world.db.exec(`create table later (id text primary key, done boolean not null default false)`)
     const { app, ear } = world.app()
     app.job('later', {
       pending: sql`select id from later where not done`,
       sweep: { every: '2s' },
       run: (id) => world.query(`update later set done = true where id = $1`, [id]),
     })
-    await db.exec(`alter table later rename to elsewhere`)
+    await world.db.exec(`alter table later rename to elsewhere`)
     await world.work(app)
     await world.until(() => ear.of('sweep.failed').length >= 2)
-    await db.exec(`alter table elsewhere rename to later; insert into later (id) values ('a')`)
+    await world.db.exec(`alter table elsewhere rename to later; insert into later (id) values ('a')`)
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1, 15_000)
-    await db.exec(`drop table later`)
+    await world.db.exec(`drop table later`)
   })
 })
 
@@ -597,7 +587,7 @@ describe('a pending query may be', () => {
     ['named otherwise', sql`select id as "Thing Id" from things where state = 'pending'`],
     ['followed by a comment', { text: `select id from things where state = 'pending' -- only these`, values: [] }],
   ])('%s', async (_, pending) => {
-    await db.exec(`insert into things (id) values ('a'), ('b')`)
+    await world.db.exec(`insert into things (id) values ('a'), ('b')`)
     const ran = await drained((app, all) => {
       app.job('allowed', { pending, run: (id) => finish('things', id).then(() => all.push(id)) })
     }, 2)

@@ -1,23 +1,13 @@
 // Handlers that do not end: aborted at their timeout, given up 30 s later, shown as stuck slots, and at half of the slots
 // the worker asks to be recycled. In virtual time.
 
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App, Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(`create table things (id text primary key, state text not null default 'pending')`)
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(`create table things (id text primary key, state text not null default 'pending')`)
 
 const add = (...ids: string[]) =>
   world.query(`insert into things (id) select jsonb_array_elements_text($1)`, [JSON.stringify(ids)])

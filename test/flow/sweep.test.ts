@@ -1,22 +1,12 @@
 // The lower arrow on PGlite in virtual time: what nobody enqueued, or the queue lost, is found.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { App, Duration } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text collate "C" primary key, state text not null default 'pending', run_at timestamptz, version text)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text collate "C" primary key, state text not null default 'pending', run_at timestamptz, version text)`,
+)
 
 const pending = sql`select id from things where state = 'pending'`
 const finish = `update things set state = 'done' where id = any (select jsonb_array_elements_text($1::text::jsonb))`

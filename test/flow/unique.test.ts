@@ -1,27 +1,17 @@
 // Inputs with `unique`: until when a second one is merged into the first, what runs afterwards, and what a crash or a failure leaves. On
 // PGlite in virtual time; where transactions of several connections matter, on Postgres.
 
-import type { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { pledge } from '../../src/base/deferred.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
 import { type AppOptions, type Context, regrow } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
 import { freshDatabase } from '../services/database.ts'
-import { Ear, openPglite, World } from './world.ts'
+import { Ear, openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite('')
-})
-beforeEach(async () => {
-  world = await World.begin(db)
-})
-afterAll(() => db.close())
+const world = openWorld('')
 
 /** A job whose runs last until `letGo(input)`, and what started and ended in which order. */
 function held(options: { uniqueUntil?: 'start' | 'success'; app?: Partial<AppOptions> } = {}) {
@@ -157,11 +147,11 @@ describe('unique until its start', () => {
   test('inputs without `unique` start without a statement more', async () => {
     const { app, ear } = world.app()
     const asked: string[] = []
-    const query = db.query.bind(db)
-    db.query = ((text: string, ...rest: never[]) => {
+    const query = world.db.query.bind(world.db)
+    world.db.query = ((text: string, ...rest: never[]) => {
       if (text.includes('started_key = n.unique_key')) asked.push(text)
       return query(text, ...rest)
-    }) as typeof db.query
+    }) as typeof world.db.query
     try {
       const job = app.job('digest.send', { input: z.string(), run: () => {} })
       await world.work(app)
@@ -172,7 +162,7 @@ describe('unique until its start', () => {
       await world.until(() => ear.of('job.settled', { state: 'done' }).length === 4)
       expect(asked).toHaveLength(1)
     } finally {
-      db.query = query as typeof db.query
+      world.db.query = query as typeof world.db.query
     }
   })
 })

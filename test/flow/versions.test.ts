@@ -1,23 +1,13 @@
 // Versions on PGlite in virtual time: what they are worth without one, what changes while a handler runs, and rows whose
 // version is their time.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { App, Context } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text primary key, state text not null default 'pending', version text, run_at timestamptz)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text primary key, state text not null default 'pending', version text, run_at timestamptz)`,
+)
 
 const ledger = () => world.query(`select state, failures, version from regrow.ledger`)
 const turnTo = (version: string | null) => world.query(`update things set version = $1`, [version])

@@ -1,23 +1,13 @@
 // The upper arrow on PGlite in virtual time: which hints start something, and what becomes of the others.
-import type { PGlite } from '@electric-sql/pglite'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Hint } from '../../src/drivers/index.ts'
 import type { App, Context, Duration } from '../../src/index.ts'
 import { sql } from '../../src/index.ts'
-import { openPglite, World } from './world.ts'
+import { openWorld } from './world.ts'
 
-let db: PGlite
-let world: World
-
-beforeAll(async () => {
-  db = await openPglite(
-    `create table things (id text primary key, state text not null default 'pending', runs int not null default 0)`,
-  )
-})
-beforeEach(async () => {
-  world = await World.begin(db, 'things')
-})
-afterAll(() => db.close())
+const world = openWorld(
+  `create table things (id text primary key, state text not null default 'pending', runs int not null default 0)`,
+)
 
 const add = (...ids: string[]) =>
   world.query(`insert into things (id) select jsonb_array_elements_text($1)`, [JSON.stringify(ids)])

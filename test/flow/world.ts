@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
-import { inject } from 'vitest'
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest'
 import { loadDrain, loadOperator, loadWorker } from '../../src/app/on-demand.ts'
 import { compose } from '../../src/app/regrow.ts'
 import type { StoreDriver } from '../../src/drivers/driver.ts'
@@ -104,25 +104,41 @@ export async function reset(db: PGlite, ...tables: string[]): Promise<void> {
 
 /** One history on a PGlite: apps that share a clock of its own, at 0 ms when it begins. */
 export class World {
-  readonly clock = new VirtualClock()
-  readonly db: PGlite
+  #clock = new VirtualClock()
+  #db: PGlite | undefined
   /** What the environment says; outside production the start of a worker makes all its sweeps due. */
   production = true
-  readonly #ears: Ear[] = []
+  #ears: Ear[] = []
   #seed = 1
   /** When the last worker was ready and had made its first rounds: the zero of what ears tell. */
   #zero = 0
 
-  constructor(db: PGlite) {
-    this.db = db
+  static async begin(db: PGlite, ...tables: string[]): Promise<World> {
+    const world = new World()
+    await world.begin(db, ...tables)
+    return world
   }
 
-  static async begin(db: PGlite, ...tables: string[]): Promise<World> {
+  /** Empties the tables, and begins another history at 0 ms. */
+  async begin(db: PGlite, ...tables: string[]): Promise<void> {
     // Loading takes real time, in which no virtual time passes: a world that waits for it would be at its end.
     await Promise.all([loadWorker(), loadDrain(), loadOperator(), reset(db, ...tables)])
-    const world = new World(db)
-    await world.#moved(0)
-    return world
+    this.#db = db
+    this.#clock = new VirtualClock()
+    this.#ears = []
+    this.#seed = 1
+    this.#zero = 0
+    this.production = true
+    await this.#moved(0)
+  }
+
+  get clock(): VirtualClock {
+    return this.#clock
+  }
+
+  get db(): PGlite {
+    if (!this.#db) throw new Error('the world begins with the first test')
+    return this.#db
   }
 
   /** A queue whose clock is this world's; given to several apps it is the queue they share, like a server beside them. */
@@ -223,4 +239,17 @@ export class World {
       },
     }
   }
+}
+
+/** The world of a test file: one PGlite with these tables, and before each test they are empty and another history begins. */
+export function openWorld(tables: string): World {
+  const world = new World()
+  const names = [...tables.matchAll(/create table (\w+)/g)].map(([, name]) => name as string)
+  let db: PGlite
+  beforeAll(async () => {
+    db = await openPglite(tables)
+  })
+  beforeEach(() => world.begin(db, ...names))
+  afterAll(() => db.close())
+  return world
 }
