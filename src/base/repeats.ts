@@ -19,11 +19,11 @@ interface Kind<T> {
 
 export class Repeats<T> {
   readonly #clock: Pick<Clock, 'now' | 'after'>
-  readonly #say: (what: T, more: number, overMs: number) => void
+  readonly #say: (what: T, more: number, overMs: number | null) => void
   readonly #kinds = new Map<string, Kind<T>>()
 
-  /** `say` is given the last of its kind, how many more there were since it was said before, and how long that is. */
-  constructor(clock: Pick<Clock, 'now' | 'after'>, say: (what: T, more: number, overMs: number) => void) {
+  /** `say` is given the last of its kind, how many more there were since it was said before, and how long that is; null: it is said as it happens. */
+  constructor(clock: Pick<Clock, 'now' | 'after'>, say: (what: T, more: number, overMs: number | null) => void) {
     this.#clock = clock
     this.#say = say
   }
@@ -36,7 +36,7 @@ export class Repeats<T> {
     const kind = this.#kinds.get(kindName)
     if (!kind) {
       this.#kinds.set(kindName, { family, ...interval(now, intervalMs.first), held: null, cancel: () => {} })
-      this.#say(what, 0, 0)
+      this.#say(what, 0, null)
       return
     }
     if (!kind.held) kind.cancel = this.#clock.after(kind.until - now, () => this.#due(kind), { background: true })

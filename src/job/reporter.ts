@@ -21,9 +21,9 @@ export class Reporter {
   ) {
     this.#write = logTo(option)
     this.#silent = option === false
-    this.#repeats = new Repeats(clock, ({ level, message, event, fields }, more, overMs) => {
-      const count = more === 0 ? '' : ` (and ${more} more like it in the last ${seconds(overMs)})`
-      this.#write({ level, message: `${message}${count}`, event, fields })
+    this.#repeats = new Repeats(clock, ({ level, message, later, event, fields }, more, overMs) => {
+      const said = overMs === null ? message : `${later ?? message} ${inTheLast(more, overMs)}`
+      this.#write({ level, message: said, event, fields })
     })
     events.overhear((name, detail) => {
       const warning = this.#silent ? null : warningOf(name, detail as never, isOutage)
@@ -46,5 +46,9 @@ export class Reporter {
     this.#repeats.flush()
   }
 }
+
+/** How often it happened before a line that comes later. */
+const inTheLast = (more: number, overMs: number) =>
+  `(${more === 0 ? '' : `and ${more} more like it `}in the last ${seconds(overMs)})`
 
 const seconds = (ms: number) => readable(Math.max(1, Math.round(ms / 1_000)) * 1_000)

@@ -11,6 +11,8 @@ export interface Warning extends Pick<LogRecord, 'level' | 'message' | 'fields'>
   readonly kind: string
   /** Those of one family have the same cause in different jobs. */
   readonly family: string
+  /** What is said where it comes later than it happened: what was to follow may have happened by then. */
+  readonly later?: string
 }
 
 /** Whether an error means that the store is away for now. */
@@ -71,7 +73,10 @@ const texts: Texts = {
     if (error === null) return null
     return state === 'quarantined'
       ? line('error', `${job} ${key} is in quarantine`, { job, key, error })
-      : line('warn', `${job} ${key} failed, and is tried again`, { job, key, error })
+      : {
+          ...line('warn', `${job} ${key} failed, and is tried again`, { job, key, error }),
+          later: line('warn', `${job} ${key} had failed`, { job, key, error }).message,
+        }
   },
   'job.lease_lost': ({ job, key }) =>
     line('warn', `${job} ${key} lost its claim; its result was discarded`, { job, key }),

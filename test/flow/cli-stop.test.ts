@@ -181,7 +181,8 @@ describe('--only and --except', () => {
   })
 
   test.each([
-    [['--only', 'quik,deaf'], '`only` names "quik", and there is no such job; did you mean "quick"?'],
+    [['--only', 'quik,deaf'], '--only names "quik", and plain.mjs declares no such job\n  → Did you mean "quick"?'],
+    [['--except', 'nothing like it'], 'declares no such job\n  → It declares: '],
     [['--only', 'quick, deaf', '--except', 'deaf'], 'both `only` and `except` name "deaf"'],
     [['--except', 'quick,deaf'], '`except` leaves no job'],
     [['--only', ','], '`only` leaves no job'],

@@ -2,6 +2,7 @@
 // it ends by itself, for the supervisor to start it anew.
 
 import { milliseconds } from '../../base/duration.ts'
+import { nearest } from '../../base/suggest.ts'
 import type { App, Duration, WorkOptions } from '../../index.ts'
 import { operate } from '../../operate/index.ts'
 import { appArgs, type Cli, command, exitCodes, usage, wholeNumber } from '../command.ts'
@@ -48,6 +49,8 @@ export const work = command({
     }
     const serve = async (opened: Opened) => {
       refuseIdle(opened)
+      refuseUnknown(opened, 'only', choice.only)
+      refuseUnknown(opened, 'except', choice.except)
       cli.around.onRejection((error) =>
         cli.out.note(`a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
       )
@@ -125,6 +128,29 @@ async function announce(app: App, from: string, jobs: readonly string[], { aroun
     () =>
       `working on ${jobs.join(', ')} (${visible(from)}, queue ${visible(queue)}, ${concurrency} at a time, pid ${pid})`,
   )
+}
+
+/** Names of a flag as they were typed, held against the app that was named. */
+function refuseUnknown({ app, handlers, from }: Opened, flag: 'only' | 'except', names: readonly string[] = []): void {
+  const jobs = operate(app).jobs()
+  for (const name of names) {
+    const job = jobs.find((each) => each.name === name)
+    if (!job) {
+      const known = jobs.map((each) => each.name)
+      const guess = nearest(name, known)
+      throw usage(
+        `--${flag} names "${name}", and ${visible(from)} declares no such job`,
+        guess
+          ? `Did you mean "${guess}"?`
+          : `It declares: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}`,
+      )
+    }
+    if (flag === 'only' && !job.handled && !handlers.some((each) => each.job.name === name))
+      throw usage(
+        `--only names "${name}", and ${visible(from)} has no handler of it`,
+        'Give the job a `run`, or name the module that exports `app` and `handlers` with --app.',
+      )
+  }
 }
 
 /** An app without a handler has nothing to do. */

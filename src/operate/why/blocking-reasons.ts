@@ -19,16 +19,18 @@ const remembered = ({ ledger, pending }: WhyFacts) => {
   return renewed ? null : ledger
 }
 
-export const broken: Judge = ({ pending, job, sweep, at }) =>
+export const broken: Judge = ({ pending, job, sweep, at, workers }) =>
   pending.state !== 'broken'
     ? null
     : {
         reason: 'query_broken',
         sentence: `The pending query of ${job} could not be asked for this key: ${pending.error}`,
-        next: sweep
-          ? `Nothing of the job starts by it until it is mended. Its sweep tries again ${fromNow(sweep.nextAt, at)}.`
-          : 'Nothing of the job starts by it until it is mended.',
-        nextAt: sweep?.nextAt ?? null,
+        next: `Nothing of the job starts by it until it is mended. ${
+          workers.able === 0
+            ? 'Its sweep tries again when a worker that has the handler is there.'
+            : `Its sweep tries again ${sweep ? fromNow(sweep.nextAt, at) : 'by itself'}.`
+        }`,
+        nextAt: workers.able === 0 ? null : (sweep?.nextAt ?? null),
         commands: [
           { line: `${typed('sweep', job)} --dry-run`, does: 'shows whether the query works, once it is mended' },
         ],
@@ -172,12 +174,26 @@ export const paused: Judge = ({ pause, job, at }) =>
         commands: [{ line: typed('resume', job), does: 'ends the pause' }],
       }
 
+/** The longest wait that the store tells, nearly: years have different lengths. */
+const farMs = 3_650 * 86_400_000
+
 export const runAt: Judge = ({ pending, at, kind }) => {
   if (pending.state !== 'pending' || pending.waitMs <= 0) return null
   const then = new Date(at.getTime() + pending.waitMs)
+  const whose = { input: 'It was enqueued for', schedule: 'Its slot is due at', pending: '`run_at` of its row is' }[
+    kind
+  ]
+  if (pending.waitMs >= farMs)
+    return {
+      reason: 'run_at',
+      sentence: `${whose} a time that is ten years or more away, or infinity.`,
+      next: 'Nothing, as long as that time is not changed.',
+      nextAt: null,
+      commands: [],
+    }
   return {
     reason: 'run_at',
-    sentence: `${{ input: 'It was enqueued for', schedule: 'Its slot is due at', pending: '`run_at` of its row is' }[kind]} ${then.toISOString()}, ${fromNow(then, at)}.`,
+    sentence: `${whose} ${then.toISOString()}, ${fromNow(then, at)}.`,
     next: 'It is hinted ahead, and starts then.',
     nextAt: then,
     commands: [],

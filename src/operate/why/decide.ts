@@ -23,11 +23,13 @@ export interface Decided extends Told {
 }
 
 /** These answer by themselves: as long as one holds, no other matters. */
-const alone: readonly Judge[] = [broken, unusable, held]
+const alone: readonly Judge[] = [unusable, held]
 /** These may hold at the same time; the first is what has to be mended first. */
 const together: readonly Judge[] = [notPending, quarantined, paused, runAt, noWorker, backedOff, suspect]
 
 export function decide(facts: WhyFacts): Decided {
+  const failing = broken(facts)
+  if (failing) return { ...failing, also: [noWorker(facts) ?? []].flat() }
   for (const judge of alone) {
     const told = judge(facts)
     if (told) return { ...told, also: [] }

@@ -34,4 +34,6 @@ export interface WhyFacts extends KeyFacts {
   readonly concurrency: number | null
   readonly timeoutMs: number
   readonly leaseMs: number
+  /** Over how long the hints of a sweep are spread. */
+  readonly sweepJitterMs: number
 }

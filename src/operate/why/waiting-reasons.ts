@@ -1,4 +1,5 @@
 // Reasons of a key that nothing holds back: where is its hint, and if it has none, who will bring it? Pure.
+import { readable } from '../../base/duration.ts'
 import type { WhyFacts } from './facts.ts'
 import { ago, count, enqueueIt, fromNow, type Judge, lastError, type Told, typed } from './reason.ts'
 
@@ -52,13 +53,13 @@ const slotsFull: Judge = (facts) => {
 }
 
 const hinted: Judge = (facts) => {
-  const { hint, dueHints, at, sweep } = facts
+  const { hint, dueHints, at, sweep, sweepJitterMs } = facts
   if (hint === null || hint === 'unknown') return null
   if (hint.dueInMs > 0) {
     const then = new Date(at.getTime() + hint.dueInMs)
     return {
       reason: 'hinted_later',
-      sentence: `It is pending, and its hint is in the queue, for later: it is due ${fromNow(then, at)}. A jitter, or a try that found the row not committed yet, has put it there.`,
+      sentence: `It is pending, and its hint is in the queue, for later: it is due ${fromNow(then, at)}. A jitter of its enqueue${sweepJitterMs > 0 ? ` or of the job's sweep (\`sweep.jitter\`, ${readable(sweepJitterMs)})` : ''} has put it there, or a run of the key that was under way.`,
       next: 'A worker pops it then.',
       nextAt: then,
       commands: enqueueIt(facts, 'makes it due now'),
@@ -88,7 +89,10 @@ const unknownHint: Judge = (facts) => {
   return {
     reason: 'hint_unknown',
     sentence: `It is pending, and nothing holds it back. Whether it has a hint cannot be seen from here: the queue (${queue.name}) ${why}.`,
-    ...bySweep(facts, `It starts when a worker pops its hint, or finds its row: ${sweepText(facts, at)}.`),
+    ...bySweep(
+      facts,
+      `It starts when a worker pops its hint, or finds its row: ${sweepText(facts, at)}. A hint that a jitter delays is left where it is.`,
+    ),
   }
 }
 
@@ -153,14 +157,20 @@ const notHinted = (facts: WhyFacts): Told => ({
 
 const bySweep = (facts: WhyFacts, next: string): Pick<Told, 'next' | 'nextAt' | 'commands'> => ({
   next,
-  nextAt: facts.sweep?.nextAt ?? null,
+  nextAt: facts.sweepJitterMs > 0 ? null : (facts.sweep?.nextAt ?? null),
   commands: [
     ...(facts.queue.shared ? enqueueIt(facts, 'hints it now') : []),
     { line: typed('sweep', facts.job), does: 'a whole pass of the job now' },
   ],
 })
 
-function sweepText({ sweep }: WhyFacts, at: Date): string {
+function sweepText({ sweep, sweepJitterMs }: WhyFacts, at: Date): string {
+  const spread =
+    sweepJitterMs > 0 ? `, and it starts within ${readable(sweepJitterMs)} after that (\`sweep.jitter\`)` : ''
+  return `${passText(sweep, at)}${spread}`
+}
+
+function passText(sweep: WhyFacts['sweep'], at: Date): string {
   if (sweep === null) return 'at the first sweep of the job, when a worker starts'
   if (sweep.sweeping) return 'a pass is under way'
   return sweep.nextAt <= at ? 'a pass is due now' : `the next pass is due ${fromNow(sweep.nextAt, at)}`

@@ -63,6 +63,7 @@ export async function why(ports: WhyPorts, name: string, key: unknown): Promise<
     concurrency: job.concurrency,
     timeoutMs: job.timeoutMs,
     leaseMs: ports.leaseMs,
+    sweepJitterMs: job.sweepJitterMs,
   }
   return { job: name, key: text, ...decide(facts), facts }
 }
@@ -95,11 +96,12 @@ async function hintOf(
   const { name, shared } = queue
   const asked = async () => {
     const [counts, hints] = await Promise.all([queue.count([job]), queue.inspection?.peek(job, [key])])
-    return { due: counts.get(job)?.due ?? 0, hint: hints && shared ? (hints.get(key) ?? null) : ('unknown' as const) }
+    return { due: counts.get(job)?.due ?? 0, hint: hints?.get(key) ?? (hints && shared ? null : ('unknown' as const)) }
   }
   const found = queue.down ? null : await withDeadline(clock, patienceMs, 'queue.peek', asked()).catch(() => null)
   return {
     queue: { name, shared, down: found === null },
+    // Of a queue in memory this process sees its own part: a hint that is there is one.
     hint: found?.hint ?? (found ? null : 'unknown'),
     dueHints: found?.due ?? null,
   }

@@ -124,3 +124,21 @@ test('all that fails while the store is away is one line, whatever it is and how
     `the store cannot be reached; this worker goes on when it is back: ${refused.message} (and 56 more like it in the last 10s)`,
   ])
 })
+
+test('a line that is said later than it happened does not promise what may be over by then', async () => {
+  const clock = new VirtualClock()
+  const events = new Events<EventMap>()
+  const lines: string[] = []
+  const reporter = new Reporter(clock, events, ({ message }: LogRecord) => void lines.push(message), outage)
+  const settled = (state: 'retrying' | 'quarantined') =>
+    events.emit('job.settled', { job: 'thing.make', key: 'a', state, error: 'Error: no', tookMs: 1 })
+  settled('retrying')
+  settled('retrying')
+  settled('quarantined')
+  reporter.flush()
+  expect(lines).toEqual([
+    'thing.make a failed, and is tried again: Error: no',
+    'thing.make a is in quarantine: Error: no',
+    expect.stringMatching(/^thing\.make a had failed: Error: no \(in the last \d+s\)$/),
+  ])
+})

@@ -35,7 +35,7 @@ const usual: WhyFacts = {
   pending: { state: 'pending', version: null, waitMs: 0 },
   queue: { name: 'redis', shared: true, down: false },
   ...{ hint: { dueInMs: 0, fresh: true }, dueHints: 1, versioned: false },
-  ...{ running: 0, concurrency: null, attemptsMax: 20, timeoutMs: 900_000, leaseMs: 15_000 },
+  ...{ running: 0, concurrency: null, attemptsMax: 20, timeoutMs: 900_000, leaseMs: 15_000, sweepJitterMs: 0 },
 }
 const pause = { job: 'ship', reason: 'r', author: 'ann', since: minutes(-1), until: null, backlog: null }
 
@@ -126,4 +126,42 @@ test('lines to type are safe in a shell, and keys that begin with a minus stand 
     `regrow quarantine show ship '["1","x"]'`,
     `regrow quarantine release ship '["1","x"]'`,
   ])
+})
+
+test('a broken query of a job without a live worker is tried again by nobody before one starts', () => {
+  const broken = { pending: { state: 'broken', error: 'no such table' }, workers: { live: 0, able: 0 } } as const
+  const found = decide({ ...usual, ...broken })
+  expect([found.reason, ...found.also.map(({ reason }) => reason)]).toEqual(['query_broken', 'no_worker'])
+  expect(found).toMatchObject({
+    next: expect.stringContaining('when a worker that has the handler is there'),
+    nextAt: null,
+  })
+  expect(decide({ ...usual, ...broken, sweep: null }).also[0]?.sentence).toContain('none ever had it')
+})
+
+test.each([
+  [10 * 365.25 * 86_400_000, 'pending'],
+  [100 * 365.25 * 86_400_000, 'input'],
+] as const)(
+  'a time that is ten years away or more (%d ms) is told as that, since it may be infinity',
+  (waitMs, kind) => {
+    const found = decide({ ...usual, kind, pending: { state: 'pending', version: null, waitMs } })
+    expect(found).toMatchObject({ reason: 'run_at', nextAt: null, next: expect.stringMatching(/^Nothing, as long as/) })
+    expect(found.sentence).toContain('ten years or more away, or infinity')
+  },
+)
+
+test('a hint that a jitter delays is told with its time, and so is what a sweep will hint with one', () => {
+  const minute = 60_000
+  const later = decide({ ...usual, hint: { dueInMs: 20 * minute, fresh: false }, sweepJitterMs: 30 * minute })
+  expect(later.sentence).toMatch(
+    /due in 20m\. A jitter of its enqueue or of the job's sweep \(`sweep\.jitter`, 30m\) has put it there/,
+  )
+  const none = decide({ ...usual, hint: null, sweepJitterMs: 30 * minute })
+  expect(none.next).toBe(
+    'The sweep finds it: the next pass is due in 1m, and it starts within 30m after that (`sweep.jitter`).',
+  )
+  expect(none.nextAt).toBe(null)
+  const unknown = decide({ ...usual, hint: 'unknown', queue: { name: 'memory', shared: false, down: false } })
+  expect(unknown.next).toContain('A hint that a jitter delays is left where it is')
 })
