@@ -8,7 +8,7 @@ import { age, ago, recentMs } from './ages.ts'
 import { ofPulse, ofSchedule, undeclared } from './declared-findings.ts'
 import { ofNoWorker } from './no-worker.ts'
 import type { JobStatus, Status } from './status.ts'
-import { ageOf, waitingAtLeast, waitText } from './waiting.ts'
+import { ageOf, waitingAbout, waitText } from './waiting.ts'
 
 /** What was found. Stable words: alerts may be hung on them. */
 export type FindingCode =
@@ -162,7 +162,7 @@ const ofJob: Judge = (job, state) =>
 
 const handler: Judge = (status, { at }) => {
   const { job, workers, sweep, pause } = status
-  const waits = waitText(waitingAtLeast(status, at), at)
+  const waits = waitText(waitingAbout(status, at), at)
   if (workers > 0 || isDrained(status, at) || (sweep === null && waits === '')) return []
   return [
     {

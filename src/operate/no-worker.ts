@@ -1,7 +1,7 @@
 // No worker is alive: one finding says so, instead of one for each job, claim and schedule that waits for a worker. Pure.
 import { isOwn } from '../job/job.ts'
 import type { Finding, State } from './findings.ts'
-import { waitingAtLeast, waitText } from './waiting.ts'
+import { waitingAbout, waitText } from './waiting.ts'
 
 const namesShown = 5
 
@@ -11,7 +11,7 @@ export function ofNoWorker({ jobs, at }: State, waiting: readonly Finding[]): Fi
   const all = [...new Set(waiting.flatMap(({ job }) => job ?? []))].sort()
   const users = all.filter((job) => !isOwn(job))
   const names = users.length > 0 ? users : all
-  const counts = jobs.filter(({ job }) => names.includes(job)).map((job) => waitingAtLeast(job, at))
+  const counts = jobs.filter(({ job }) => names.includes(job)).map((job) => waitingAbout(job, at))
   const oldest = counts.filter(({ count }) => count > 0).map((each) => each.at.getTime())
   const total = {
     count: counts.reduce((sum, { count }) => sum + count, 0),

@@ -31,8 +31,9 @@ export function ageOf(since: Date, at: Date): string | null {
   return ms > freshMs ? readable(ms) : null
 }
 
-/** What waits for a worker, at least: the last count, or what ledger and queue hold now where that is more. */
-export function waitingAtLeast(job: JobStatus, at: Date): { readonly count: number; readonly at: Date } {
+/** What waits for a worker: the last count, or what ledger and queue hold now where that is more. About, since a count holds rows whose
+ * time is to come, and may be older than their last run. */
+export function waitingAbout(job: JobStatus, at: Date): { readonly count: number; readonly at: Date } {
   const waiting = waitingOf(job, at)
   const now = Math.max(job.retrying, job.hints?.due ?? 0)
   return waiting && waiting.count > now ? waiting : { count: now, at }
@@ -43,6 +44,6 @@ export function waitText({ count, at: since }: { readonly count: number; readonl
   if (count === 0) return ''
   const age = ageOf(since, at)
   return age === null
-    ? `; ${count} or more wait for one`
+    ? `; about ${count} wait for one`
     : `; ${count} waited for one when they were last counted, ${age} ago`
 }

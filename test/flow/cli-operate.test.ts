@@ -86,6 +86,15 @@ describe('sweep', () => {
     ])
   })
 
+  test('--dry-run says what is to be done about a query that is refused', async () => {
+    await on.client.query(`alter table things rename to elsewhere`)
+    const { stdout } = await on.project.run('sweep', 'thing.make', '--dry-run')
+    await on.client.query(`alter table elsewhere rename to things`)
+    expect(stdout).toMatch(
+      /\n! thing\.make: the pending query cannot be run: relation "things" does not exist\n {2}→ Is the table migrated, in this database/,
+    )
+  })
+
   test('Ctrl-C ends it at the next page: what it has seen is told, and the exit code is 130', async () => {
     await on.client.query(`insert into things (id) select 'k' || n from generate_series(1, 12000) n`)
     // Its first statement waits for this lock, and the signal comes meanwhile.

@@ -45,7 +45,7 @@ describe('--check', () => {
     const { code, stdout } = await on.project.run('status', '--check')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^unhealthy for 1 reason: 4 jobs, 0 live workers, .*\n!! No worker is alive: 1 job stands still \(thing\.make\); 12 or more wait for one\n {3}→ Start a worker/,
+      /^unhealthy for 1 reason: 4 jobs, 0 live workers, .*\n!! No worker is alive: 1 job stands still \(thing\.make\); about 12 wait for one\n {3}→ Start a worker/,
     )
     const document = await on.project.json<Health & { store: string }>(['status', '--check'], 1)
     expect(document).toMatchObject({

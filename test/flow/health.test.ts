@@ -148,7 +148,7 @@ test('when all workers are gone, the job says so at once, and how much waits for
   const health = await operate(app).health()
   expect(health.healthy).toBe(false)
   expect(health.findings).toMatchObject([{ level: 'bad', code: 'no_worker', job: null }])
-  expect(finding(health, 'no_worker')?.message).toContain('12 or more wait for one')
+  expect(finding(health, 'no_worker')?.message).toContain('about 12 wait for one')
   await world.pass(30 * minute)
   expect(await codes(app)).toEqual(['bad no_worker'])
   await world.query(`insert into regrow.ledger (job, key, state) values ('thing.make', 'k000001', 'quarantined')

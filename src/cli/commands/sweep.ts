@@ -60,6 +60,15 @@ function describe(reports: readonly SweepReport[], dryRun: boolean, stopped: boo
   return [table(color, headings, rows), ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')
 }
 
+/** What failed, and under it what to do, where the error says so. */
+function failed(job: string, error: string, color: Output['color']): string[] {
+  const [what = '', cure] = error.replace(`Job "${job}": `, '').split(/\n\s*→ /)
+  return [
+    `${color.red('!')} ${visible(job)}: ${brief(what, 200)}`,
+    ...(cure === undefined ? [] : [`  → ${brief(cure, 300)}`]),
+  ]
+}
+
 function notesOf(report: SweepReport, color: Output['color']) {
   const { error, finished, stopped, paused, keys, heldBy, held, unusable } = report
   const job = visible(report.job)
@@ -80,7 +89,7 @@ function notesOf(report: SweepReport, color: Output['color']) {
         ]
       : []),
     ...(held > 0 && reasons.length > 0 ? [`  ${job}: held are ${reasons.join(', ')}`] : []),
-    ...(error === null ? [] : [`${color.red('!')} ${job}: ${brief(error.replace(`Job "${report.job}": `, ''), 200)}`]),
+    ...(error === null ? [] : failed(report.job, error, color)),
     ...(stopped ? [`${sign} ${job}: stopped before the end`] : []),
     ...(error === null && !finished && !stopped
       ? [`${sign} ${job}: the queue is full; workers go on as it drains`]

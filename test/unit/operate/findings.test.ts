@@ -168,7 +168,7 @@ describe('a job that no live worker has the handler of', () => {
     })
     expect(found(state({ workers: 0, sweep: gone }))).toEqual(['bad no_handler'])
     expect(theOne(state({ workers: 0, sweep: gone }), 'no_handler').message).toBe(
-      'a: no live worker has its handler; 7 or more wait for one',
+      'a: no live worker has its handler; about 7 wait for one',
     )
   })
 
@@ -261,11 +261,11 @@ describe('a count of what waits', () => {
   const message = (given: State) => theOne(given, 'no_handler').message
 
   test('carries its age when it is older than two minutes', () => {
-    expect(message(counted(2 * minute))).toBe('a: no live worker has its handler; 7 or more wait for one')
+    expect(message(counted(2 * minute))).toBe('a: no live worker has its handler; about 7 wait for one')
     expect(message(counted(3 * hour))).toBe(
       'a: no live worker has its handler; 7 waited for one when they were last counted, 3h ago',
     )
-    expect(message(counted(3 * hour, { hints: { due: 9, delayed: 0 } }))).toContain('; 9 or more wait for one')
+    expect(message(counted(3 * hour, { hints: { due: 9, delayed: 0 } }))).toContain('; about 9 wait for one')
     const two = ['a', 'b'].map((name, i) => ({ ...(counted((i + 1) * hour).jobs[0] as JobStatus), job: name }))
     expect(theOne(state({}, { workers: [], jobs: two }), 'no_worker').message).toBe(
       'No worker is alive: 2 jobs stand still (a, b); 14 waited for one when they were last counted, 2h ago',
@@ -273,9 +273,9 @@ describe('a count of what waits', () => {
   })
 
   test('leaves out what is in quarantine', () => {
-    expect(message(counted(minute, { quarantined: 3 }))).toContain('; 4 or more wait for one')
+    expect(message(counted(minute, { quarantined: 3 }))).toContain('; about 4 wait for one')
     expect(message(counted(minute, { quarantined: 7 }))).toBe('a: no live worker has its handler')
-    expect(message(counted(minute, { intents: 9, quarantined: 7 }))).toContain('; 2 or more wait for one')
+    expect(message(counted(minute, { intents: 9, quarantined: 7 }))).toContain('; about 2 wait for one')
     expect(waitingOf(counted(3 * hour, { quarantined: 3 }).jobs[0] as JobStatus, at)).toEqual({
       ...{ count: 4, estimated: false, at: ago(3 * hour), stale: true },
     })
