@@ -88,14 +88,15 @@ function driverOf(address: string, cwd: string, fresh: boolean): { driver: Store
       `A store is in Postgres or PGlite, and this is ${address.split('://', 1)[0]}://…`,
       'Give postgres://user@host/database, or the directory of a PGlite.',
     )
+  const directory = resolve(cwd, address.replace(/^file:\/\//, ''))
+  const isThere = existsSync(join(directory, 'PG_VERSION'))
   // Neither it nor a path made of it is repeated: it may hold a password.
-  if (looksLikeAddress.test(address))
+  if (looksLikeAddress.test(address) && !isThere)
     throw usage(
       'The store is neither a postgres:// address nor a directory',
       'Write the whole address, postgres://user@host/database, or the directory of a PGlite.',
     )
-  const directory = resolve(cwd, address.replace(/^file:\/\//, ''))
-  if (!fresh && !existsSync(join(directory, 'PG_VERSION')))
+  if (!fresh && !isThere)
     throw usage(
       `There is no PGlite in ${shortPath(directory, cwd)}`,
       'Is the path right? `regrow migrate --store <directory>` makes a new one.',
@@ -103,8 +104,9 @@ function driverOf(address: string, cwd: string, fresh: boolean): { driver: Store
   return { driver: pglite(directory), shown: shortPath(directory, cwd) }
 }
 
-/** `postgres:/…`, or `user:password@host` without a scheme. `C:\\data` is a directory. */
-const looksLikeAddress = /^postgres(ql)?:|^[^/\\]{2,}:[^\s]*@/i
+/** `postgres:/…` or `postgres//…`; `user:password@host` or `user/password@host`; `host=db password=x`. `C:\\data` and `./a@b` are directories. */
+const looksLikeAddress =
+  /^postgres(ql)?(:|\/\/)|^(?!\.{0,2}[/\\]|file:\/\/|[a-z]:[/\\]).*@|\b(password|host|user|dbname)\s*=/i
 
 /** Host and database: no password, and no query, which may hold one. */
 function addressWithoutSecrets(address: string): string {

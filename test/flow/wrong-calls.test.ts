@@ -148,6 +148,7 @@ const stores: [string, () => StoreDriver<never>, says: RegExp, cure: RegExp][] =
   ['a number', () => postgres(5 as Untyped), /a number as its address/, /DATABASE_URL/],
   ['null', () => postgres(null as Untyped), /null as its address/, /DATABASE_URL/],
   ['pglite(postgres://…)', () => pglite(`postgres://app:${secret}@host/x`), /begins with postgres:\/\//, /directory/],
+  ['pglite(user:password@host)', () => pglite(`app:${secret}@host/x`), /address of a server without/, /directory/],
   ['pglite({ dataDir })', () => pglite({ dataDir: 'x' } as Untyped), /an object instead of a directory/, /PGlite/],
   ['pglite(null)', () => pglite(null as Untyped), /null instead of a directory/, /directory/],
   ["pglite('')", () => pglite(''), /an empty text instead of a directory/, /directory/],

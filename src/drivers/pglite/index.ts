@@ -90,6 +90,8 @@ function refuseUnusable(given: unknown): void {
   const scheme = /^([a-z][a-z0-9+.-]{1,20}):\/\//i.exec(given)?.[1]
   if (scheme !== undefined && !['file', 'memory'].includes(scheme.toLowerCase()))
     throw new RegrowError('no_url', `pglite() was given an address that begins with ${scheme}://`, hint)
+  if (scheme === undefined && /^[^/\\]{2,}:\S*@/.test(given))
+    throw new RegrowError('no_url', 'pglite() was given the address of a server without its scheme', hint)
 }
 
 async function start(directory: string | undefined): Promise<PgliteLike> {
