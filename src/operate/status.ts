@@ -62,7 +62,7 @@ export async function status({ clock, status: store, queue, jobs, leaseMs }: Sta
   const declared = new Set(jobs.map(({ name }) => name))
   const names = [...new Set([...known.keys(), ...declared])].sort()
   // A queue that is down is not the end of the answer: the truth is in the store. What stands in for it says nothing of it.
-  const used = inUse(marked)
+  const used = inUse(marked, workers)
   // A queue in memory has no mark; which one the workers have is not known then.
   const unseen = queue.shared || queue.down ? used.filter((name) => name !== queue.name) : []
   const another = unseen.length > 0 && unseen.length === used.length
@@ -88,10 +88,21 @@ export async function status({ clock, status: store, queue, jobs, leaseMs }: Sta
   }
 }
 
-/** Of the queues that have marks, those that workers looked at when they last looked at any. An app that moved leaves its old mark behind. */
-function inUse(marked: readonly QueueRow[]): string[] {
+/** A worker that starts need not look at a mark that another one has just looked at. */
+const justLookedMs = 500
+
+/**
+ * Of the queues that have marks, those that workers looked at when they last looked at any. An app that moved to another queue leaves its
+ * old mark behind: who lives now cannot have looked at it before it started. The last one that was looked at stays, however long ago that
+ * was: nobody looks at a queue that is down.
+ */
+function inUse(marked: readonly QueueRow[], workers: readonly WorkerRow[]): string[] {
   const last = Math.max(...marked.map(({ lookedAt }) => lookedAt.getTime()))
-  return marked.filter(({ lookedAt }) => last - lookedAt.getTime() <= aliveMs).map(({ name }) => name)
+  const started = workers.filter(({ live }) => live).map(({ startedAt }) => startedAt.getTime())
+  const since = Math.max(last - aliveMs, started.length > 0 ? Math.min(...started) - justLookedMs : 0)
+  return marked
+    .filter(({ lookedAt }) => lookedAt.getTime() === last || lookedAt.getTime() >= since)
+    .map(({ name }) => name)
 }
 
 const unknown = (job: string): JobRow => ({
