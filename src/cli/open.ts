@@ -123,9 +123,10 @@ async function load(path: string, cwd: string): Promise<Opened> {
   if (!existsSync(path)) throw usage(`There is no file ${shown}`, 'Give --app <path> of the module that exports `app`.')
   const module = await evaluate(path).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause)
+    const place = cause instanceof Error ? placeIn(cause, cwd) : undefined
     throw new RegrowError(
       'app_not_loaded',
-      `${shown} could not be loaded: ${why}`,
+      `${shown} could not be loaded: ${why}${place === undefined || why.includes(place) ? '' : ` (${place})`}`,
       'With --debug the stack is shown.',
       cause,
     )
@@ -146,6 +147,17 @@ async function load(path: string, cwd: string): Promise<Opened> {
       'Export an array: export const handlers = [job.handle(…)].',
     )
   return { app, handlers: handlers as Handler[], from: shown }
+}
+
+/** A file and its line in a stack; Node's own files have no path. */
+const framePlace = /(?:^|[\s(]|file:\/\/)((?:[A-Za-z]:)?[/\\][^\s():]+):(\d+)/g
+
+/** `app.ts:12`: where it was thrown, in the first file that is no package's; undefined: its stack does not say. */
+function placeIn(error: Error, cwd: string): string | undefined {
+  const places = `${error.stack ?? ''}`.slice(0, 20_000).matchAll(framePlace)
+  for (const [, path = '', line] of places)
+    if (!/[/\\]node_modules[/\\]/.test(path)) return `${shortPath(path, cwd)}:${line}`
+  return undefined
 }
 
 /** JavaScript is left to Node; TypeScript goes through jiti, which leaves nothing behind on the disk. */

@@ -178,17 +178,17 @@ const handler: Judge = (status, { at }) => {
 
 const sweeping: Judge = ({ job, sweep, workers }, state) => {
   const { at } = state
-  // Nobody is there to make it: that has been told.
-  if (workers === 0) return []
-  if (sweep === null) return undeclared(job, state)
+  if (sweep === null) return workers === 0 ? [] : undeclared(job, state)
   const failing = sweep.errors > 0
   const broken: Finding = {
-    level: sweep.errors >= errorsBad ? 'bad' : 'warn',
+    level: sweep.errors >= errorsBad && workers > 0 ? 'bad' : 'warn',
     code: 'sweep_failing',
     job,
     message: `${job}: its sweep failed${sweep.errors > 1 ? ` ${sweep.errors} times in a row` : ''}: ${oneLine(sweep.lastError)}`,
     hint: `Mend the pending query or what it reads; it is tried again by itself. \`regrow sweep ${job} --dry-run\` shows whether it works.`,
   }
+  // Nobody is there to make it: that has been told. What the last one failed of would fail the next one, too.
+  if (workers === 0) return failing ? [broken] : []
   // Late because it fails: one reason is enough.
   if (failing && broken.level === 'bad') return [broken]
   return [...late(job, sweep, at), ...(failing ? [broken] : [])]

@@ -36,14 +36,42 @@ export function checkText({ healthy, findings, jobs, workers }: Health, store: s
   return findings.length === 0 ? head : `${head}\n${findingsText(findings, color)}`
 }
 
+type Line = Pick<Finding, 'level' | 'message' | 'hint'>
+
 /** A line each, without what to do. */
 export const findingMessages = (findings: readonly Finding[], color: Output['color']) =>
-  findings.map(({ level, message }) => `${level === 'bad' ? color.red('!!') : color.yellow('! ')} ${visible(message)}`)
+  together(findings).map((line) => messageText(line, color))
+
+const messageText = ({ level, message }: Line, color: Output['color']) =>
+  `${level === 'bad' ? color.red('!!') : color.yellow('! ')} ${visible(message)}`
 
 const findingsText = (findings: readonly Finding[], color: Output['color']) =>
-  findingMessages(findings, color)
-    .map((line, i) => `${line}\n   ${color.dim(`→ ${visible(findings[i]?.hint ?? '')}`)}`)
+  together(findings)
+    .map((line) => `${messageText(line, color)}\n   ${color.dim(`→ ${visible(line.hint)}`)}`)
     .join('\n')
+
+/** Names in one line, at most. */
+const namesMost = 8
+
+/** Jobs without a handler, of one level, are one line: after a deploy that left out a file they are many. */
+function together(findings: readonly Finding[]): Line[] {
+  const isOne = ({ code, level }: Finding, as: Finding) =>
+    code === 'no_handler' && as.code === code && as.level === level
+  return findings.flatMap((finding, i): Line[] => {
+    const same = findings.filter((each) => isOne(each, finding))
+    if (same.length < 2) return [finding]
+    if (findings.findIndex((each) => isOne(each, finding)) < i) return []
+    const names = same.slice(0, namesMost).map(({ job }) => job)
+    const more = same.length > namesMost ? ` and ${same.length - namesMost} more` : ''
+    return [
+      {
+        level: finding.level,
+        message: `${names.join(', ')}${more}: no live worker has their handlers`,
+        hint: 'Start a worker that has them. A job that is gone from your code for good is forgotten by: regrow forget <job>',
+      },
+    ]
+  })
+}
 
 export function jobsTable(jobs: readonly JobHealth[], at: Date, color: Output['color'], width: number): string {
   const column = (heading: string, cell: (job: JobHealth) => string, rank = 0): Column => ({

@@ -159,14 +159,15 @@ describe('a job that no live worker has the handler of', () => {
       expect(found(state({ workers: 0, sweep: null, ...waits }))).toEqual(['bad no_handler'])
   })
 
-  test('is told as that alone: its sweep is late and fails because nobody is there', () => {
+  test('is told as that, and with what its last sweep failed of: that it is late has the same reason', () => {
     const gone = sweep({
       lastSuccessAt: ago(hour),
       errors: 3,
       lastError: 'e',
       pending: { count: 7, estimated: false, at },
     })
-    expect(found(state({ workers: 0, sweep: gone }))).toEqual(['bad no_handler'])
+    expect(found(state({ workers: 0, sweep: gone }))).toEqual(['bad no_handler', 'warn sweep_failing'])
+    expect(found(state({ workers: 0, sweep: { ...gone, errors: 0 } }))).toEqual(['bad no_handler'])
     expect(theOne(state({ workers: 0, sweep: gone }), 'no_handler').message).toBe(
       'a: no live worker has its handler; about 7 wait for one',
     )

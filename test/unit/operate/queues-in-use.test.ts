@@ -19,7 +19,8 @@ async function seen(marks: Readonly<Record<string, number>>, workers: readonly {
       jobs: async () => ({ at, jobs: [], pulse: { missing: false, setBack: null } }),
       workers: async () =>
         workers.map(
-          ({ started, live = true }) => ({ live, startedAt: ago(started), jobs: [] as string[] }) as WorkerRow,
+          ({ started, live = true }) =>
+            ({ live, startedAt: ago(started), jobs: [] as string[] }) as unknown as WorkerRow,
         ),
       queues: async () => Object.entries(marks).map(([name, looked]) => ({ name, lookedAt: ago(looked) })),
     },

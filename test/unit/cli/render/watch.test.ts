@@ -62,9 +62,9 @@ function health(jobs: readonly JobHealth[], findings: readonly Finding[] = []): 
 const bad = (name: string): Finding => ({
   ...{
     level: 'bad',
-    code: 'no_handler',
+    code: 'waiting_long',
     job: name,
-    message: `${name}: no live worker has its handler; ${'x'.repeat(90)}`,
+    message: `${name}: rows wait for longer than an hour; ${'x'.repeat(90)}`,
   },
   hint: 'Start a worker that has it. '.repeat(8),
 })
