@@ -140,11 +140,9 @@ const texts: Texts = {
   'slot.skipped': ({ schedule, at, reason, through, count }) => {
     if (reason !== 'missed' && reason !== 'overlap') return null
     const why = reason === 'missed' ? 'no worker was there' : 'the run before it had not ended'
-    const many = count === null ? '' : `, ${count} instants`
-    return line('warn', `${schedule}: ${at}${through ? ` to ${through}${many}` : ''} was skipped, ${why}`, {
-      schedule,
-      reason,
-    })
+    const several = through === null ? '' : ` to ${through}${count === null ? '' : `, ${counted(count, 'instant')},`}`
+    const verb = through === null || count === 1 ? 'was' : 'were'
+    return line('warn', `${schedule}: ${at}${several} ${verb} skipped, ${why}`, { schedule, reason })
   },
   'schedule.ended': ({ schedule }) =>
     line('warn', `the schedule ${schedule} has ended: for seven days no live worker had its job`, { schedule }),

@@ -515,6 +515,21 @@ describe('a pending query that would give wrong answers is refused with the way 
       { pending: sql`select id, at as run_at from things` },
       /`run_at` is timestamp, expected timestamptz.*at time zone 'UTC'/s,
     ],
+    [
+      'run_at as seconds',
+      { pending: sql`select id, 1767225600 as run_at from things` },
+      /`run_at` is integer, expected timestamptz.*to_timestamp\(run_at\), of milliseconds by to_timestamp\(run_at \/ 1000.0\)/s,
+    ],
+    [
+      'run_at as a day',
+      { pending: sql`select id, current_date as run_at from things` },
+      /`run_at` is .*, expected timestamptz.*run_at::timestamp/s,
+    ],
+    [
+      'run_at as a text',
+      { pending: sql`select id, 'tomorrow' as run_at from things` },
+      /`run_at` is text, expected timestamptz.*run_at::timestamptz/s,
+    ],
     ['no key', { pending: sql`select due as run_at from things` }, /returns "run_at", and no key column/],
     [
       'a missing column of a composite key',

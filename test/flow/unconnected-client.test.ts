@@ -82,6 +82,29 @@ test.each(clients)('a `tx` on a client that %s is refused at once', async (_, cl
   await app.close()
 })
 
+test('a `tx` that is open on another database is refused with a cure', async () => {
+  const other = await freshDatabase('another')
+  const client = new pg.Client({ connectionString: other.url })
+  await client.connect()
+  try {
+    const app = regrow({ store: postgres(database.url), log: false })
+    const mail = app.job('mail.send', { input })
+    await client.query('begin')
+    await expect(mail.enqueue({ to: 'ann' }, { tx: client })).rejects.toMatchObject({
+      code: 'bad_options',
+      message: expect.stringMatching(
+        /`tx` of enqueue of "mail.send" is open on a database that has none of regrow's tables/,
+      ),
+      hint: expect.stringContaining('the database that the store is in'),
+    })
+    await client.query('rollback')
+    await app.close()
+  } finally {
+    await client.end()
+    await other.drop()
+  }
+})
+
 test('a store whose client or pool ends while it is used says so from then on', async () => {
   const [client, pool] = [made(), new pg.Pool({ connectionString: database.url })]
   await client.connect()

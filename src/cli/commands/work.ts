@@ -52,7 +52,7 @@ export const work = command({
       refuseUnknown(opened, 'only', choice.only)
       refuseUnknown(opened, 'except', choice.except)
       cli.around.onRejection((error) =>
-        cli.out.note(`a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
+        cli.out.note(`regrow: a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
       )
       const quiet = args.quiet ? { log: false as const } : {}
       return attend(opened, cli, { handlers: opened.handlers, ...choice, ...quiet }, grace)

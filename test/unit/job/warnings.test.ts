@@ -73,6 +73,21 @@ const cases: { [Name in keyof EventMap]?: readonly (readonly [EventMap[Name], st
     ],
   ],
   'loop.stalled': [[{ loop: 'local_sweep' }, 'looking for work in the store took too long and was restarted']],
+  'slot.skipped': [
+    [
+      { schedule: 'report', at: '2026-01-01T03:00Z', reason: 'missed', through: null, count: null },
+      'report: 2026-01-01T03:00Z was skipped, no worker was there',
+    ],
+    [
+      { schedule: 'report', at: '2026-01-01T03:00Z', reason: 'missed', through: '2026-01-03T03:00Z', count: 3 },
+      'report: 2026-01-01T03:00Z to 2026-01-03T03:00Z, 3 instants, were skipped, no worker was there',
+    ],
+    [
+      { schedule: 'report', at: '2026-01-01T03:00Z', reason: 'overlap', through: '2026-01-03T03:00Z', count: null },
+      'report: 2026-01-01T03:00Z to 2026-01-03T03:00Z were skipped, the run before it had not ended',
+    ],
+    [{ schedule: 'report', at: 'x', reason: 'paused', through: null, count: null }, ''],
+  ],
   'job.settled': [
     [{ job: 'thing.make', key: '7', state: 'done', error: null, tookMs: 1 }, ''],
     [

@@ -35,6 +35,8 @@ const typeNames: Record<number, string> = {
   21: 'smallint',
   23: 'integer',
   25: 'text',
+  700: 'real',
+  701: 'double precision',
   1042: 'character(n)',
   1043: 'varchar',
   1082: 'date',
@@ -87,7 +89,7 @@ function shapeOf(job: Job, fields: readonly SqlField[]): QueryShape {
     throw refusal(
       job,
       `\`run_at\` is ${typeName(runAt.dataTypeID)}, expected timestamptz`,
-      `A timestamp without a zone means another instant in each session: write run_at at time zone 'UTC'.`,
+      runAtCure(typeName(runAt.dataTypeID)),
     )
   return {
     keys: keys.map(({ name }) => `"${name.replaceAll('"', '""')}"`),
@@ -96,6 +98,16 @@ function shapeOf(job: Job, fields: readonly SqlField[]): QueryShape {
     input: false,
     createdAt: false,
   }
+}
+
+/** How a column of another type becomes an instant. */
+function runAtCure(type: string): string {
+  if (type.startsWith('timestamp'))
+    return `A timestamp without a zone means another instant in each session: write run_at at time zone 'UTC'.`
+  if (type === 'date') return `Say at which midnight a day begins: write run_at::timestamp at time zone 'UTC'.`
+  if (/int|numeric|double|real|float|decimal/.test(type))
+    return 'Of seconds since 1970 make an instant by to_timestamp(run_at), of milliseconds by to_timestamp(run_at / 1000.0).'
+  return 'Return an instant: a column of type timestamptz, or cast it: run_at::timestamptz.'
 }
 
 function wrongType(job: Job, found: SqlField, declared: ScalarKey): RegrowError {
