@@ -1,5 +1,6 @@
 // Durations as people write them: '250ms', '30s', '5m', '2h', '1d', or a number of milliseconds.
 import { RegrowError } from './errors.ts'
+import { kindOfValue } from './suggest.ts'
 
 /** Milliseconds, or a number with a unit: `'250ms'`, `'30s'`, `'5m'`, `'2h'`, `'1d'`. More than 36,500 days is cut to that. */
 export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
@@ -9,18 +10,20 @@ const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_00
 /** A hundred years. A longer duration is cut to this: it comes from a hostile header or a typing error, and Postgres may refuse it. */
 export const durationMaxMs = 36_500 * 86_400_000
 
+/** To the microsecond, which is what a store can tell apart: the smallest of numbers are no numbers to every server. */
+const bounded = (ms: number) => Math.round(Math.min(ms, durationMaxMs) * 1_000) / 1_000
+
 /** Milliseconds of a duration, at most `durationMaxMs`; throws a `RegrowError` that says what a duration looks like. */
 export function milliseconds(duration: Duration | string, what = 'a duration'): number {
-  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0)
-    return Math.min(duration, durationMaxMs)
+  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return bounded(duration)
   const match = typeof duration === 'string' ? /^(\d{1,12}(?:\.\d{1,6})?)\s?(ms|s|m|h|d)$/.exec(duration) : null
   if (!match)
     throw new RegrowError(
       'bad_duration',
-      `${what} is ${typeof duration === 'number' ? duration : (JSON.stringify(duration) ?? String(duration))}`,
+      `${what} is ${typeof duration === 'number' ? duration : typeof duration === 'string' ? JSON.stringify(duration) : kindOfValue(duration)}`,
       `Write milliseconds as a number, or a number with a unit: '250ms', '30s', '5m', '2h', '1d'.`,
     )
-  return Math.min(Number(match[1]) * (unitMs[match[2] as string] as number), durationMaxMs)
+  return bounded(Number(match[1]) * (unitMs[match[2] as string] as number))
 }
 
 /** A duration in few characters, for people: `1.4s`, `3m 20s`, `2h 5m`. */

@@ -14,13 +14,21 @@ export function unknownOptions(given: object, known: readonly string[], where: s
 /** What kind of value it is, for an error that must not show the value itself: `null`, `an array`, `a number`. */
 export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return String(value)
-  if (Array.isArray(value)) return 'an array'
+  if (isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** `value` where its properties can be read: an object that is not an array. */
-export const isOptions = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isOptions = (value: unknown): boolean => typeof value === 'object' && value !== null && !isArray(value)
+
+/** A proxy that was revoked is none. */
+function isArray(value: unknown): boolean {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
 
 /** The known name with the fewest edits to `name`, if it is near enough to be a slip; else the only one that begins with it. */
 export function nearest(name: string, known: readonly string[]): string | undefined {

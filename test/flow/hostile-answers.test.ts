@@ -57,11 +57,30 @@ describe('ctx.again', () => {
     ['a negative number', -1],
     ['a date of HTTP', 'Wed, 21 Oct 2026 07:28:00 GMT' as never],
     ['null', null as never],
+    ['a bigint', 5n as never],
   ])('in %s is refused, and a failure of the run that asked for it', async (_, delay) => {
     const { row, starts } = await among((ctx) => ctx.again({ in: delay }))
     expect(row).toMatchObject({ state: 'quarantined', failures: 3, error: expect.stringContaining('`in` is') })
     expect(starts).toBe(3)
   })
+})
+
+test.each([
+  ['null', null],
+  ['a number', 5_000],
+  ['a bigint', 5n],
+])('ctx.again(%s) is refused, and a failure of the run', async (_, options) => {
+  const { row } = await among((ctx) => ctx.again(options as never))
+  expect(row).toMatchObject({ state: 'quarantined', error: expect.stringContaining('ctx.again()') })
+})
+
+test('ctx.again in the smallest of all numbers runs again at once', async () => {
+  let asked = 0
+  const { row, starts } = await among((ctx) =>
+    asked++ === 0 ? ctx.again({ in: Number.MIN_VALUE }) : ctx.quarantine('it ran again'),
+  )
+  expect(row).toMatchObject({ failures: 0, error: 'it ran again' })
+  expect(starts).toBe(2)
 })
 
 describe('an outcome that the store refuses', () => {

@@ -1,6 +1,7 @@
 // Durations as people write them, and what is refused.
 import { describe, expect, test } from 'vitest'
 import { type Duration, milliseconds, readable } from '../../../src/base/duration.ts'
+import { hostileValues } from '../../hostile-values.ts'
 
 describe('a duration is read', () => {
   test.each([
@@ -14,6 +15,9 @@ describe('a duration is read', () => {
     ['2h', 7_200_000],
     ['1d', 86_400_000],
     ['10 s', 10_000],
+    [Number.MIN_VALUE, 0],
+    ['0.000001ms', 0],
+    [0.0014, 0.001],
   ])('%j is %d ms', (given, expected) => {
     expect(milliseconds(given as Duration)).toBe(expected)
   })
@@ -56,4 +60,8 @@ test.each([
   [90_061_000, '1d 1h'],
 ])('%d ms reads as %s', (ms, expected) => {
   expect(readable(ms)).toBe(expected)
+})
+
+test.each(hostileValues)('$what is no duration, and the error says so', ({ make }) => {
+  expect(() => milliseconds(make() as Duration, '`in`')).toThrow(expect.objectContaining({ code: 'bad_duration' }))
 })
