@@ -70,8 +70,8 @@ export function makeOperator(resources: Resources): Omit<Operator, 'jobs'> {
 type OpenedHere = Opened & Pick<HealthPorts, 'clock' | 'leaseMs' | 'jobs'>
 
 const healthPorts = ({ store, clock, queue, jobs, leaseMs }: OpenedHere): HealthPorts => {
-  const { status, timetable } = store
-  return { clock, status, timetable, instants: instantsOf, queue, jobs, leaseMs }
+  const { status, timetable, repair } = store
+  return { clock, status, timetable, repair, instants: instantsOf, queue, jobs, leaseMs }
 }
 
 /** The kill switches; they need the store alone. */

@@ -7,6 +7,7 @@ import type { Job } from '../job/job.ts'
 import { auditLoop } from '../schedule/audit.ts'
 import { declareSchedules } from '../schedule/declare.ts'
 import { isRefusal } from '../store/errors.ts'
+import type { DamagedRow } from '../store/repair.ts'
 import { sweepLoops } from '../sweep/loops.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Opened, Resources } from './resources.ts'
@@ -17,9 +18,15 @@ export interface ProcessSignals {
   readonly popNow: Signal
   /** Sweeps and the audit of schedules are due. */
   readonly sweepNow: Signal
+  /** What this process declares of schedules is to be declared again. */
+  readonly declareNow: Signal
 }
 
-export const processSignals = (): ProcessSignals => ({ popNow: new Signal(), sweepNow: new Signal() })
+export const processSignals = (): ProcessSignals => ({
+  popNow: new Signal(),
+  sweepNow: new Signal(),
+  declareNow: new Signal(),
+})
 
 export interface ProcessLoops {
   start(): void
@@ -48,16 +55,16 @@ export interface ProcessPorts {
 
 export function processLoops(ports: ProcessPorts): ProcessLoops {
   const { resources, opened, worker, signals, refused } = ports
-  const { clock, random, events, errors, lossSuspected, queueFailed } = resources
+  const { clock, random, events, errors, lossSuspected, queueFailed, damageSuspected } = resources
   const { beat, pop, timeouts } = worker.loops()
-  const { free, sweep, local, canary } = sweepLoops(sweepPorts(ports))
+  const { free, sweep, local, canary, repair } = sweepLoops(sweepPorts(ports))
   const audits = auditLoop(auditPorts(ports))
   const probe = opened.fallback.probing()
   const failed = (loop: string, error: unknown) => {
     events.emit('loop.failed', { loop: loop as LoopName, error })
     if (loop === beat.name && isRefusal(errors.classify(error))) refused(error)
   }
-  const kept = [beat, timeouts, free, canary, probe]
+  const kept = [beat, timeouts, free, canary, repair, probe]
   const all: readonly LoopSpec[] = ports.drains ? kept : [...kept, pop, sweep, local, audits]
   const watchdog = new Watchdog(all, { clock, random, failed }, (loop) =>
     events.emit('loop.stalled', { loop: loop as LoopName }),
@@ -67,9 +74,23 @@ export function processLoops(ports: ProcessPorts): ProcessLoops {
     audits.anew()
     watchdog.wake(sweep, audits)
   })
+  signals.declareNow.listen(() => {
+    audits.declareAgain()
+    watchdog.wake(audits)
+  })
   const deaf = [
     lossSuspected.listen(() => watchdog.wake(canary)),
     queueFailed.listen(() => watchdog.wake(probe, local)),
+    damageSuspected.listen(() => {
+      repair.suspect(true)
+      watchdog.wake(repair)
+    }),
+    // Nonsense may fail what is computed of it here, too.
+    events.on('loop.failed', ({ loop, error }) => {
+      if (loop === repair.name || errors.isAway(error)) return
+      repair.suspect(false)
+      watchdog.wake(repair)
+    }),
   ]
   return {
     start: () => watchdog.start(),
@@ -96,6 +117,8 @@ const sweepPorts = ({ resources, opened, worker, jobs, concurrency, signals }: P
     mayBegin: () => worker.sure(),
     sweepsAtStart: !isProduction(),
     sweepNow: () => signals.sweepNow.fire(),
+    repaired: (rows: readonly DamagedRow[]) =>
+      rows.some(({ table }) => table === 'schedules') && signals.declareNow.fire(),
   }
 }
 

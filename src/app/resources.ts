@@ -66,6 +66,8 @@ export interface Resources<Tx = unknown> {
   readonly migrates: () => boolean
   /** A pop or a push met another queue than the store knows of. */
   readonly lossSuspected: Signal
+  /** The store refused a statement for what a row of regrow's own holds. */
+  readonly damageSuspected: Signal
   /** The queue does not answer. */
   readonly queueFailed: Signal
   /** The store as it is: its tables may be old, or missing. */
@@ -95,13 +97,14 @@ export function resourcesOf<Tx>(
   const place = whereabouts()
   const migrates = () => options.migrate ?? !isProduction()
   const lossSuspected = new Signal()
+  const damageSuspected = new Signal()
   const queueFailed = new Signal()
 
   const driver = once(async () => {
     life.check()
     return errors.of(options.store.open({ clock, leaseMs }))
   })
-  const bareStore = once(async () => guardedStore((await driver()).store, clock, random))
+  const bareStore = once(async () => guardedStore((await driver()).store, clock, random, () => damageSuspected.fire()))
   const store = once(async () => {
     registry.verify()
     const bare = await bareStore()
@@ -136,7 +139,15 @@ export function resourcesOf<Tx>(
   }
   return {
     ...{ clock, random, events, reporter, life, registry, errors, declared: [], guard, leaseMs },
-    ...{ place, author: `${place.host}:${place.pid}`, isProduction, migrates, lossSuspected, queueFailed },
+    ...{
+      place,
+      author: `${place.host}:${place.pid}`,
+      isProduction,
+      migrates,
+      lossSuspected,
+      queueFailed,
+      damageSuspected,
+    },
     ...{ bareStore, store, open, close },
   }
 }

@@ -68,6 +68,11 @@ export interface EventMap {
   'queue.down': { queue: string; error: unknown }
   /** It answers again; hints in this process's memory were thrown away, the sweep brings them. */
   'queue.up': { queue: string; downMs: number; discarded: number }
+  /**
+   * Rows of regrow's own tables held what regrow never writes, instants without end for one: they were put right, so that they stop
+   * nothing else.
+   */
+  'store.repaired': { rows: readonly { readonly table: string; readonly row: string }[] }
   /** A pause ran out: its job is swept anew. */
   'pause.over': { job: string }
   /** The heartbeat URL of a job's sweep could not be called. */
@@ -121,6 +126,7 @@ export const eventNames = Object.keys({
   'queue.lost': true,
   'queue.healed': true,
   'queue.repaired': true,
+  'store.repaired': true,
   'queue.down': true,
   'queue.up': true,
   'pause.over': true,
@@ -170,6 +176,7 @@ export const loopTexts = {
   canary: 'asking whether the queue was lost',
   queue_probe: 'asking whether the queue is back',
   free_dead: 'looking for dead workers',
+  repair: "putting right damaged rows of regrow's tables",
   schedules: 'the audit of the schedules',
   stop: 'giving back what this worker held',
   watchdog: 'the watch over the loops',

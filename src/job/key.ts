@@ -182,6 +182,15 @@ function jsonOrKind(found: unknown): string {
   }
 }
 
+/** False for what no row of this key's type reads as, however long it is: a place among rows that somebody else wrote down. */
+export function isKeyText(codec: KeyCodec, text: string): boolean {
+  try {
+    return codec.textOf(codec.takesText ? text : codec.decode(text)) === text
+  } catch {
+    return false
+  }
+}
+
 /** S13: false for what no key of this type looks like. Somebody else put it there. */
 export function isCanonical(codec: KeyCodec, key: string): boolean {
   try {

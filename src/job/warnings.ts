@@ -132,6 +132,15 @@ const texts: Texts = {
       `somebody wrote values of another type into the queue "${queue}"; they were deleted, and the sweep brings the hints back: ${keys.slice(0, 5).join(', ')}`,
       { queue, jobs },
     ),
+  'store.repaired': ({ rows }) =>
+    line(
+      'warn',
+      `${counted(rows.length, 'row')} of regrow's tables held what regrow never writes, and ${rows.length === 1 ? 'was' : 'were'} put right: ${rows
+        .slice(0, 5)
+        .map(({ table, row }) => `regrow.${table} (${row})`)
+        .join(', ')}${rows.length > 5 ? ', …' : ''}. Who else writes to them?`,
+      { rows: rows.length },
+    ),
   'queue.down': ({ queue, error }) =>
     line('error', `the queue "${queue}" is down; workers look for work by themselves`, { queue, error }),
   'queue.up': ({ queue, downMs }) => line('info', `the queue "${queue}" is back after ${readable(downMs)}`, { queue }),

@@ -1,6 +1,8 @@
 // Findings of what the store should hold and does not, compared with what live workers declare: sweeps, schedules, the pulse; and of a
 // clock that was set back. A part of findings.ts. Pure.
 import { readable } from '../base/duration.ts'
+import { groupBy } from '../base/group-by.ts'
+import type { DamagedRow } from '../store/repair.ts'
 import type { WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
@@ -30,6 +32,24 @@ export function ofPulse({ pulse, workers, at }: State): Finding[] {
       hint: 'Sweeps, schedules, audits and freeing go on by the new time. Let the server keep time by NTP, and check rows that your own code dated meanwhile.',
     })
   return found
+}
+
+/** Rows that somebody else wrote to, or a disk. */
+export function ofDamaged(damaged: readonly DamagedRow[]): Finding[] {
+  return [...groupBy(damaged, ({ table }) => table)].map(([table, rows]) => ({
+    level: 'bad',
+    code: 'rows_damaged',
+    job: null,
+    message: damagedText(table, rows),
+    hint: 'A worker puts them right within a minute, and tells it by store.repaired. If this stays, no worker lives, or the rows are locked. Find out who else writes to these tables.',
+  }))
+}
+
+/** Which rows of a table are damaged, in one line. */
+export function damagedText(table: string, rows: readonly DamagedRow[]): string {
+  const named = rows.slice(0, 5).map(({ row }) => row)
+  const more = rows.length > named.length ? ' and others' : ''
+  return `The table regrow.${table} has ${rows.length === 1 ? 'a row' : 'rows'} that regrow never wrote like this, with an instant without end or a number out of range: ${named.join(', ')}${more}`
 }
 
 /** What live workers declare and the store does not hold: its table was emptied, or restored from before. */

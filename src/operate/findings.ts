@@ -2,10 +2,11 @@
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
 import { keyBytesMax, unusableReason, wrongRowMark } from '../job/key.ts'
+import type { DamagedRow } from '../store/repair.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
 import { age, ago, recentMs } from './ages.ts'
-import { ofPulse, ofSchedule, undeclared } from './declared-findings.ts'
+import { ofDamaged, ofPulse, ofSchedule, undeclared } from './declared-findings.ts'
 import { ofNoWorker } from './no-worker.ts'
 import type { JobStatus, Status } from './status.ts'
 import { ageOf, waitingAbout, waitText } from './waiting.ts'
@@ -36,6 +37,7 @@ export type FindingCode =
   | 'schedule_missing'
   | 'pulse_missing'
   | 'clock_back'
+  | 'rows_damaged'
 
 /** Something that a person should know of. */
 export interface Finding {
@@ -57,6 +59,8 @@ export interface State extends Status {
   /** Schedules that should run and do not. */
   readonly stale: readonly StaleSchedule[]
   readonly leaseMs: number
+  /** Rows of regrow's own tables that hold what regrow never writes. Defaults to none. */
+  readonly damaged?: readonly DamagedRow[]
 }
 
 /** Two sweeps may be missed, by a restart and a slow pass; the half minute is for intervals shorter than a pass may take. */
@@ -86,6 +90,7 @@ const isDrained = ({ drainedAt }: JobStatus, at: Date) => drainedAt !== null && 
 export function findings(state: State): Finding[] {
   const found = [
     ...ofPulse(state),
+    ...ofDamaged(state.damaged ?? []),
     ...ofQueue(state),
     ...ofHeals(state),
     ...withoutWorkers(state, [

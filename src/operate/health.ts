@@ -1,9 +1,12 @@
 // A person called, or a monitor: is everything well? Built on `status`; runs no query of the user's. What is unhealthy is
 // decided in findings.ts alone.
 
+import { RegrowError } from '../base/errors.ts'
+import type { DamagedRow, Repair } from '../store/repair.ts'
 import type { ScheduleSpec } from '../store/schedules.ts'
 import type { HealRow, StoreStatus } from '../store/status.ts'
 import type { StaleSchedule, Timetable } from '../store/timetable.ts'
+import { damagedText } from './declared-findings.ts'
 import { type Drift, drift } from './drift.ts'
 import { type Finding, findings } from './findings.ts'
 import { type JobStatus, type Status, type StatusPorts, status } from './status.ts'
@@ -32,6 +35,8 @@ export interface HealthPorts extends StatusPorts {
   /** The next instants of a pattern. */
   readonly instants: (spec: ScheduleSpec, afterMs: number, count: number) => number[]
   readonly status: Pick<StoreStatus, 'jobs' | 'workers' | 'queues' | 'heals'>
+  /** Only looks here. Missing: the store cannot tell damaged rows. */
+  readonly repair?: Repair | undefined
 }
 
 const healsShown = 10
@@ -41,8 +46,13 @@ const staleShown = 20
 /** Rejects when the store does not answer: then nobody can say that all is well. */
 export async function health(ports: HealthPorts): Promise<Health> {
   const { leaseMs } = ports
-  const [found, heals, stale] = await Promise.all([status(ports), ports.status.heals(healsShown), staleOnes(ports)])
-  const list = findings({ ...found, heals, stale, leaseMs })
+  // By itself, and first: because of such a row all of the rest may fail.
+  const damaged = await Promise.resolve(ports.repair?.({ whole: false, mend: false })).catch(() => [])
+  const all = [status(ports), ports.status.heals(healsShown), staleOnes(ports)] as const
+  const [found, heals, stale] = await Promise.all(all).catch((error: unknown) => {
+    throw damaged?.[0] ? unreadable(damaged, error) : error
+  })
+  const list = findings({ ...found, heals, stale, leaseMs, damaged: damaged ?? [] })
   return {
     healthy: list.every(({ level }) => level !== 'bad'),
     ...found,
@@ -50,6 +60,17 @@ export async function health(ports: HealthPorts): Promise<Health> {
     jobs: found.jobs.map((job) => ({ ...job, waiting: waitingOf(job, found.at), drift: drift(job, found.queue) })),
     heals,
   }
+}
+
+function unreadable(damaged: readonly DamagedRow[], cause: unknown): RegrowError {
+  const [{ table }] = damaged as [DamagedRow]
+  const rows = damaged.filter((each) => each.table === table)
+  return new RegrowError(
+    'rows_damaged',
+    `${damagedText(table, rows)}; because of that nobody can say how everything stands`,
+    'Start a worker: it puts them right. Find out who else writes to these tables.',
+    cause,
+  )
 }
 
 /** Without those that wait for nothing because their bounds leave no instant: they are over, not late. */

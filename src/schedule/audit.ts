@@ -43,22 +43,30 @@ const notYetMs = 20
 /** Slots due later than this are hinted by who made them, and by the next audits. */
 const horizonMs = 60_000
 
-export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
+export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void; declareAgain(): void } {
   const { clock, events, schedules, random } = ports
   let declared: ReadonlyMap<string, number> | null = null
   let everyMs = every.leastMs
   let none = false
   let forced = false
+  /** What is stored of a schedule may not be what was declared: somebody else wrote to it (L10). */
+  let doubtful = false
   return {
     name: 'schedules',
     /** The queue was lost: the next round is an audit, whosever turn it is. */
     anew: () => {
       forced = true
     },
+    /** Damaged schedules were put right: the next round declares them again, as they are meant. */
+    declareAgain: () => {
+      doubtful = true
+      forced = true
+    },
     async tick(signal) {
       if (!ports.mayBegin()) return notYetMs
       forced ||= declared === null
-      declared ??= await ports.declare()
+      if (declared === null || doubtful) declared = await ports.declare()
+      doubtful = false
       // Behind a queue of its own each process sees to its own hints; else one does it for all.
       const { waitMs, missing } = await schedules.turn(everyMs, declared)
       // L10: the tables were emptied, or restored from before this was declared.
@@ -73,6 +81,7 @@ export function auditLoop(ports: AuditPorts): LoopSpec & { anew(): void } {
       const startedAt = clock.now()
       const report = await audit(ports, signal)
       none = report.processed === 0
+      doubtful = report.failed > 0
       everyMs = none ? every.noneMs : every.leastMs + every.perScheduleMs * report.processed
       if (waitMs === 0) await tidy(ports)
       if (report.processed > 0) events.emit('schedules.audited', { ...report, tookMs: clock.now() - startedAt })

@@ -5,6 +5,8 @@ import { withDeadline } from '../base/deadline.ts'
 import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
+import { isBadRow } from './errors.ts'
+import type { Repair } from './repair.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
 import type { StoreTransaction } from './transaction.ts'
@@ -18,17 +20,35 @@ const triesAfterDeadlock = 3
 /** A minute, or two when each try waits for a table. */
 const triesToMigrate = 20
 
-export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random): Store<Tx> {
+type Limits = Readonly<Record<string, number>>
+
+/** `refused`: the store refused a statement for what a row holds. It may be one of regrow's own that regrow did not write. */
+export function guardedStore<Tx>(
+  store: Store<Tx>,
+  clock: Clock,
+  random: Random,
+  refused: () => void = () => {},
+): Store<Tx> {
   const { classify } = store
   const afterDeadlock: RetryChoice = {
     delayMs: 10,
     again: (error, tries) => classify(error) === 'conflict' && tries < triesAfterDeadlock,
   }
+  /** Of a statement that reads only regrow's own rows. */
+  const ofOwnRows: RetryChoice = {
+    ...afterDeadlock,
+    again: (error, tries) => {
+      const kind = classify(error)
+      // An instant without end that becomes a number is one that the server cannot convert.
+      if (isBadRow(kind) || kind === 'unsupported') refused()
+      return afterDeadlock.again(error, tries)
+    },
+  }
   const isInTheWay = (error: unknown) => ['conflict', 'lock_timeout'].includes(classify(error))
   const ended = <T>(what: string, work: () => Promise<T>, limitMs = deadlineMs): Promise<T> =>
     withDeadline(clock, limitMs, what, work())
-  const call = <T>(what: string, work: () => Promise<T>, limitMs?: number): Promise<T> =>
-    retry(clock, random, afterDeadlock, () => ended(what, work, limitMs))
+  const call = <T>(what: string, work: () => Promise<T>, limitMs?: number, choice = ofOwnRows): Promise<T> =>
+    retry(clock, random, choice, () => ended(what, work, limitMs))
   // Workers go on while tables are altered: a migration that deadlocks with them, or waits too long for a table, gives way
   // and tries again. It alone has no deadline: an index may take as long as it takes. Whether there is something to migrate
   // is asked before, so that a store that hangs keeps nobody from starting for ever (S16).
@@ -46,13 +66,13 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     argument !== null &&
     (open.has(argument) || isWithin((argument as { readonly tx?: unknown }).tx))
   /** A port that is a member of another one gets the same treatment. */
-  const port = <T extends object>(name: string, methods: T, limitsMs: Readonly<Record<string, number>> = {}): T => {
+  const port = <T extends object>(name: string, methods: T, limitsMs: Limits = {}, choice?: RetryChoice): T => {
     const parts = new Map<string | symbol, object>()
     return new Proxy(methods, {
       get: (target, property) => {
         const member: unknown = Reflect.get(target, property)
         if (typeof member === 'object' && member !== null) {
-          const part = parts.get(property) ?? port(`${name}.${String(property)}`, member)
+          const part = parts.get(property) ?? port(`${name}.${String(property)}`, member, {}, choice)
           parts.set(property, part)
           return part
         }
@@ -61,7 +81,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
           // A statement of a transaction that has failed fails again: whoever began the transaction begins it again, as a whole.
           const once = args.some(isWithin)
           const work = () => member.apply(target, args)
-          return (once ? ended : call)(`${name}.${String(property)}`, work, limitsMs[String(property)])
+          const [what, limitMs] = [`${name}.${String(property)}`, limitsMs[String(property)]]
+          return once ? ended(what, work, limitMs) : call(what, work, limitMs, choice)
         }
       },
     })
@@ -84,6 +105,7 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     timetable: port('timetable', store.timetable),
     transaction: (fn, options) => store.transaction((tx, own) => fn(opened(tx), own), options),
     connections: { ...store.connections, adopt: (of, tx) => opened(store.connections.adopt(of, tx)) },
+    repair: store.repair && ((options) => call('store.repair', () => (store.repair as Repair)(options))),
     identity: () => call('store.identity', () => store.identity()),
     outdated: () => call('store.outdated', () => store.outdated()),
     prepare: ({ migrate }) =>
@@ -94,7 +116,8 @@ export function guardedStore<Tx>(store: Store<Tx>, clock: Clock, random: Random)
     migrate: () => givingWay(() => store.migrate()),
     source: (job) => {
       const [name, source] = [`source of "${job.name}"`, store.source(job)]
-      const guarded = port(name, source)
+      // A row of the user's that their own query fails for is no damage of regrow's.
+      const guarded = port(name, source, {}, source.finishes === null ? afterDeadlock : undefined)
       const check = checkApart(name, (keys) => guarded.check(keys), classify)
       const wrapped = new Proxy(guarded, {
         get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),

@@ -11,6 +11,7 @@ import type { Ledger } from './ledger.ts'
 import type { Audits } from './ledger-audit.ts'
 import type { Pauses } from './pauses.ts'
 import type { StoreQuarantine } from './quarantine.ts'
+import type { Repair } from './repair.ts'
 import type { Schedules } from './schedules.ts'
 import type { Source } from './source.ts'
 import type { StoreStatus } from './status.ts'
@@ -52,6 +53,8 @@ export interface Store<Tx = Transaction> {
   readonly diagnosis?: Diagnosis | undefined
   /** Missing: the store cannot prove which rows a query returns. */
   readonly coverage?: Coverage | undefined
+  /** Missing: the store cannot tell rows that hold what regrow never writes. */
+  readonly repair?: Repair | undefined
   source(job: Job): Source
   /** Runs `fn` in a transaction, for regrow's statements (`tx`) and the user's (`own`); what it throws rolls all back. */
   transaction<T>(fn: (tx: StoreTransaction, own: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>

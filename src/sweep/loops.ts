@@ -6,22 +6,27 @@ import { canaryLoop, type LostPorts } from './canary-loop.ts'
 import { freeLoop } from './free-dead-workers.ts'
 import { heartbeats } from './heartbeat-url.ts'
 import { type OwnPorts, ownLoop } from './local-sweep.ts'
+import { type RepairPorts, repairLoop } from './repair-loop.ts'
 import { sweepLoop, type TurnPorts } from './sweep-loop.ts'
 
 export type SweepingPorts = Omit<TurnPorts, 'heartbeat' | 'emptyQueue' | 'epoch'> &
   OwnPorts &
+  RepairPorts &
   Omit<LostPorts, 'firstSeen'> & {
     readonly workers: Workers
     readonly leaseMs: number
   }
 
 /** The loops, by what they do. */
-export type SweepLoops = Readonly<Record<'free' | 'sweep' | 'local' | 'canary', LoopSpec>>
+export type SweepLoops = Readonly<Record<'free' | 'sweep' | 'local' | 'canary', LoopSpec>> & {
+  readonly repair: ReturnType<typeof repairLoop>
+}
 
 export function sweepLoops(ports: SweepingPorts): SweepLoops {
   const names = ports.jobs.map(({ name }) => name)
   return {
     free: freeLoop(ports),
+    repair: repairLoop(ports),
     sweep: sweepLoop({
       ...ports,
       emptyQueue: !ports.queue.shared,

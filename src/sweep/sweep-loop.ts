@@ -9,6 +9,7 @@ import { retry } from '../base/retry.ts'
 import type { EventMap } from '../job/event-map.ts'
 import { fingerprint } from '../job/fingerprint.ts'
 import type { Job } from '../job/job.ts'
+import { isKeyText } from '../job/key.ts'
 import { storable } from '../job/outcome.ts'
 import type { Fill, Push } from '../queue/push.ts'
 import type { Classify } from '../store/errors.ts'
@@ -134,7 +135,12 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     }
     // A queue that was full may be so still, each second anew; one that is new, or ramped, has nothing for the workers yet.
     const first = turn.full || allowedBy(turn.rampedMs) < pageRows ? 'first' : 'none'
-    const start = { ...turn, brief: ports.emptyQueue ? 'all' : first, epoch: ports.epoch() } as const
+    const start = {
+      ...turn,
+      cursor: placeOf(job, turn),
+      brief: ports.emptyQueue ? 'all' : first,
+      epoch: ports.epoch(),
+    } as const
     const result = await pass({ ...ports, source: ports.source(job), advance }, job, start, signal)
     const { cursor, seen, pushed, held, unusable, dropped, ended } = result
     const failed = ended === 'failed'
@@ -172,7 +178,7 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     // What outlasts the grace of a stop may find its store closed: that is no failure of the job's sweep.
     if (!signal.aborted) events.emit('sweep.failed', { job: job.name, error })
     const end = {
-      cursor: turn.cursor,
+      cursor: placeOf(job, turn),
       nextMs: turn.errors > 0 ? every : Math.min(every, firstErrorMs),
       error: storable(messageOf(error)),
       seen: 0,
@@ -187,6 +193,9 @@ async function makeTurn(ports: EndingPorts, { owner, turn, passed }: Won, signal
     )
   }
 }
+
+/** L10: a cursor that is no key of this job was written by somebody else, or for another key: the pass begins anew. */
+const placeOf = (job: Job, { cursor }: Turn) => (cursor !== null && isKeyText(job.key, cursor) ? cursor : null)
 
 /** Never audited, long ago, or by a clock that is set back since (L10). */
 const isAuditDue = ({ auditedMs }: Turn) => auditedMs === null || auditedMs < 0 || auditedMs >= auditEveryMs

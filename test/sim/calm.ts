@@ -231,7 +231,7 @@ export class Calm {
       if (aged >= deadlineMs + 12_000 && process.unanswered > 0)
         oracle.check('S16', report !== undefined, () => `${process.name} has not got its store open`)
       for (const { name, successAgeMs } of report ?? []) {
-        const boundMs = ['queue_probe', 'local_sweep'].includes(name) ? 70_000 : 12_000
+        const boundMs = ['queue_probe', 'local_sweep', 'repair'].includes(name) ? 70_000 : 12_000
         if (aged < boundMs + deadlineMs || process.unanswered === 0) continue
         const age = successAgeMs ?? Number.POSITIVE_INFINITY
         oracle.check('S16', age <= boundMs, () => `the loop ${name} of ${process.name} last succeeded ${age} ms ago`)

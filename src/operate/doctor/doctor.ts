@@ -12,6 +12,7 @@ import type { JobCosts, StoreFacts } from '../../store/diagnosis.ts'
 import type { Classify } from '../../store/errors.ts'
 import type { Store } from '../../store/store.ts'
 import { type CoveragePorts, coverageFindings } from '../coverage/coverage.ts'
+import { ofDamaged } from '../declared-findings.ts'
 import type { Health } from '../health.ts'
 import { distinct } from './distinct.ts'
 import type { DoctorFinding } from './finding.ts'
@@ -42,7 +43,7 @@ export interface DoctorReport {
 
 export interface DoctorPorts {
   readonly clock: Clock
-  readonly store: Pick<Store, 'diagnosis' | 'status' | 'outdated'> & CoveragePorts['store']
+  readonly store: Pick<Store, 'diagnosis' | 'status' | 'outdated' | 'repair'> & CoveragePorts['store']
   readonly source: CoveragePorts['source']
   readonly jobs: readonly Job[]
   readonly guard: 'claim' | 'none'
@@ -73,6 +74,7 @@ interface Examination {
 
 /** Those that need regrow's tables, as old as this code can read them. */
 const examinations: readonly Examination[] = [
+  { what: "regrow's own rows", run: ownRows },
   { what: 'the clock', run: async (visit) => ofClock(await skewOf(visit)) },
   { what: 'the pending queries', run: jobs },
   // A column is covered by several jobs: who asks for one of them does not ask for that.
@@ -198,6 +200,12 @@ async function skewOf({ clock, store }: Visit): Promise<number> {
   return there < before ? before - there : there > after ? after - there : 0
 }
 
+/** All of them, the large tables too; health, which is asked often, tells of the small ones by itself. */
+async function ownRows({ store }: Visit): Promise<DoctorFinding[]> {
+  const damaged = (await store.repair?.({ whole: true, mend: false })) ?? []
+  return ofDamaged(damaged).map((found) => ({ ...found, why: whys[found.code], fix: null }))
+}
+
 async function jobs({ store, chosen, costs, options }: Visit): Promise<DoctorFinding[]> {
   const found: DoctorFinding[] = []
   for (const [done, job] of chosen.entries()) {
@@ -250,7 +258,8 @@ async function queue({ clock, queue: open, health: ask, store, leaseMs }: Visit)
 
 async function health({ health: ask, costs, leaseMs }: Visit): Promise<DoctorFinding[]> {
   const found = await ask()
-  return [...ofHealth(found), ...ofStrays(found), ...ofUnserved(found, costs), ...ofLeases(found, leaseMs)]
+  const others = ofHealth(found).filter(({ code }) => code !== 'rows_damaged')
+  return [...others, ...ofStrays(found), ...ofUnserved(found, costs), ...ofLeases(found, leaseMs)]
 }
 
 async function declarations({ jobs: declaredJobs, store, leaseMs }: Visit): Promise<DoctorFinding[]> {

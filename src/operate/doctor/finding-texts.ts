@@ -71,6 +71,7 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   schedule_absent: 'Its instants pass, and what becomes of them is decided when somebody has it again.',
   schedule_missing: 'What recurs is missed most quietly: its instants pass, and no row tells of them.',
   pulse_missing: 'Keys of a worker that died stay claimed, and slots without a hint wait.',
+  rows_damaged: 'A statement over many rows fails for all of them because of one such row.',
   clock_back: 'What your own code dated by the clock that was ahead, as `run_at`, is still of that time.',
 }
 

@@ -48,7 +48,7 @@ export const ofTheStatements: readonly Mutant[] = [
     'sql-take-before-its-time',
     'a key in back-off is taken',
     sql('claims/take'),
-    "and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds')",
+    "and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds' or l.retry_at > regrow.clock() + interval '200 years')",
     '',
     storeAgreement,
   ),

@@ -23,6 +23,28 @@ function sourceOf(source: Partial<Source>): { clock: VirtualClock; guarded: Sour
   return { clock, guarded: guardedStore(store, clock, { float: () => 0.5, hex: () => '' }).source(job) }
 }
 
+test('a statement that is refused for what a row of regrow holds is told; one with the query of the user is not', async () => {
+  const failing = (code: string) => async () => {
+    throw Object.assign(new Error('no'), { code })
+  }
+  const told = async (code: string, ask: (store: Store) => Promise<unknown>) => {
+    let refused = 0
+    const ports = { sweeps: { noProgress: failing(code) }, source: () => ({ finishes: null, page: failing(code) }) }
+    const store = new Proxy(
+      { ...ports, classify },
+      { get: (target, name) => Reflect.get(target, name) ?? {} },
+    ) as unknown as Store
+    const guarded = guardedStore(store, new VirtualClock(), { float: () => 0.5, hex: () => '' }, () => refused++)
+    await expect(ask(guarded)).rejects.toThrow('no')
+    return refused
+  }
+  const own = (store: Store) => store.sweeps.noProgress('a', 1)
+  // Instants that cannot be subtracted; a term at its end; an infinite number that becomes a whole one; a table that is gone.
+  expect([await told('22008', own), await told('22003', own), await told('0A000', own)]).toEqual([1, 1, 1])
+  expect(await told('42P01', own)).toBe(0)
+  expect(await told('22008', (store) => store.source(job).page(null, 1, 0, 1))).toBe(0)
+})
+
 test('calls of a part of a port end, too, and a part that is missing stays missing', async () => {
   const serverPages = {
     page: async () => ({}) as never,

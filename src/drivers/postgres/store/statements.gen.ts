@@ -266,7 +266,7 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false,
       retry_at = case when l.retry_at > excluded.updated_at then excluded.updated_at else l.retry_at end
-    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds')
+    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds' or l.retry_at > regrow.clock() + interval '200 years')
       and ($2::boolean or l.crashes - l.pardoned < 2)
   returning l.take, l.failures, l.crashes, l.version, l.together,
     l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
@@ -275,7 +275,7 @@ refused as materialized (
   select i.take, env.registered, env.at, b.* from input i
   cross join env
   left join lateral (
-    select l.holder, l.state, case when l.updated_at <= env.at + interval '10 seconds' then l.retry_at end as retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
+    select l.holder, l.state, case when l.updated_at <= env.at + interval '10 seconds' and l.retry_at <= env.at + interval '200 years' then l.retry_at end as retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
     from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
   ) b on true
   where i.take not in (select take from taken)
@@ -572,7 +572,8 @@ select string_agg(id::text, ',') as ids from ready`,
 delete from regrow.ledger l using held h where l.key = h.key and l.job = h.job
 returning l.job, l.key`,
     lookup: `select l.key, l.holder is not null as live, l.state = 'quarantined' as quarantined, l.version,
-  case when l.updated_at > env.at + interval '10 seconds' then 0 else coalesce(extract(epoch from l.retry_at - env.at) * 1000, 0) end::float8 as wait_ms
+  case when l.updated_at <= env.at + interval '10 seconds' and l.retry_at <= env.at + interval '200 years'
+    then extract(epoch from greatest(l.retry_at, env.at) - env.at) * 1000 else 0 end::float8 as wait_ms
 from (select regrow.clock() as at) env cross join jsonb_array_elements_text($2::text::jsonb) as i(key)
 cross join lateral (
   select * from regrow.ledger b where b.key = i.key and b.job = $1::text offset 0
@@ -1240,7 +1241,7 @@ beating as materialized (
 )
 select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   l.state, l.version, l.failures, l.crashes, l.crashes - l.pardoned >= 2 as suspect, l.error, l.solo,
-  case when l.updated_at <= env.at + interval '10 seconds' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
+  case when l.updated_at <= env.at + interval '10 seconds' and l.retry_at <= env.at + interval '200 years' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
   l.holder is not null as held, w.host, w.pid, (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
   case when w.id is not null then exists (select 1 from beating b where b.id = w.id) end as beating, w.stuck,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,
@@ -1367,7 +1368,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at or s.holder = $1::text or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))
+  where (s.holder is null or s.until is null or s.until <= env.at or s.holder = $1::text or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))
     and (s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
       or s.next_at > env.at + make_interval(secs => s.every_ms * 1.2::float8 / 1000 + 10))
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)

@@ -16,6 +16,7 @@ import { migrate, migratedVersion, schemaVersion } from './migrations/migrate.ts
 import { transactionOf } from './opaque.ts'
 import { sqlPauses } from './pauses/pauses.ts'
 import { sqlQuarantine } from './quarantine/quarantine.ts'
+import { sqlRepair } from './repair/repair.ts'
 import { sqlSchedules } from './schedules/schedules.ts'
 import { sqlTimetable } from './schedules/timetable.ts'
 import { sqlSource } from './source/source.ts'
@@ -55,6 +56,7 @@ export function sqlStore<Tx>(
     coverage: sqlCoverage(db, texts),
     schedules: sqlSchedules(db, texts, hasSchedules, () => schema >= rewindsSince),
     timetable: sqlTimetable(db, texts, hasSchedules),
+    repair: sqlRepair(db, () => schema),
     classify,
     advise: adviceOn,
     source,

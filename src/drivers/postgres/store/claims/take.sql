@@ -6,7 +6,7 @@
 -- Index: ledger_pkey (key, job). Rows are written in key order, so concurrent takes cannot deadlock (M30).
 -- A key that crashed twice is a suspect: only a take for a run of its own gets it, and only when no other process has
 -- one of that job (index ledger_suspect). That is a first look; `alone` decides.
--- A row that was written by a clock that is set back since waits no longer (L10).
+-- A row that was written by a clock that is set back since waits no longer, nor one without an end (L10).
 -- A refused key whose row the snapshot does not show as refused was changed by somebody just now: 'running'.
 -- set_config must be referenced or Postgres leaves it out; a take that a crash undoes is only a hint lost.
 with input as materialized (
@@ -30,7 +30,7 @@ taken as (
   on conflict (key, job) do update
     set holder = excluded.holder, take = excluded.take, state = 'running', solo = false,
       retry_at = case when l.retry_at > excluded.updated_at then excluded.updated_at else l.retry_at end
-    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds')
+    where l.holder is null and l.state <> 'quarantined' and (l.retry_at is null or l.retry_at <= regrow.clock() or l.updated_at > regrow.clock() + interval '10 seconds' or l.retry_at > regrow.clock() + interval '200 years')
       and ($2::boolean or l.crashes - l.pardoned < 2)
   returning l.take, l.failures, l.crashes, l.version, l.together,
     l.failures = 0 and l.crashes = 0 and l.version is null and l.together is null as plain
@@ -39,7 +39,7 @@ refused as materialized (
   select i.take, env.registered, env.at, b.* from input i
   cross join env
   left join lateral (
-    select l.holder, l.state, case when l.updated_at <= env.at + interval '10 seconds' then l.retry_at end as retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
+    select l.holder, l.state, case when l.updated_at <= env.at + interval '10 seconds' and l.retry_at <= env.at + interval '200 years' then l.retry_at end as retry_at, l.failures, l.crashes, l.version, l.crashes - l.pardoned >= 2 as suspect
     from regrow.ledger l where l.key = i.key and l.job = i.job offset 0
   ) b on true
   where i.take not in (select take from taken)

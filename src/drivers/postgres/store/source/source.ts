@@ -198,7 +198,7 @@ const smallLedger = 4 * 1024 * 1024
  * The rows of a page, in their order: (place, key, version, since, at, renewed, wait_ms, eligible). Bounded by rows scanned (M37);
  * those that may not be hinted now are in it and say so, and the cursor moves on even when nothing was eligible. Nothing stands
  * before them in the join, so the order is that of the index they were read by, and is not made a second time.
- * A back-off that a clock wrote which is set back since is over (L10).
+ * A back-off that a clock wrote which is set back since is over (L10), and so is one without an end.
  * `eligible` is null where the text is longer than a key may be: no queue and no ledger could hold it.
  */
 function rowsText(job: Job, query: SqlQuery, shape: QueryShape, resumed: boolean, texts: Statements): string {
@@ -226,7 +226,7 @@ ${query.text}
   ) q where ${keys.map((column) => `${column} is not null`).join(' and ')} ${after}
   order by ${keys.join(', ')} limit $${first + 1}::int
 ) p left join lateral (
-  select b.key, case when b.updated_at <= ${at} + interval '10 seconds' then b.retry_at end as retry_at, b.holder is null and b.state <> 'quarantined' as free,
+  select b.key, case when b.updated_at <= ${at} + interval '10 seconds' and b.retry_at <= ${at} + interval '200 years' then b.retry_at end as retry_at, b.holder is null and b.state <> 'quarantined' as free,
     b.holder is null and b.version is not null and p.version is not null and b.version <> p.version as renewed
   from regrow.ledger b where b.key = p.key and b.job = $${first}::text
     and (not (select small from env) or p.key in (select r.key from remembered r)) offset 0
@@ -263,7 +263,7 @@ select json_build_object(
 from rows r left join lateral (
   select b.holder is not null as live, b.holder is null and b.state = 'quarantined' as aside,
     b.holder is null and b.state <> 'quarantined' and not r.renewed
-      and b.updated_at <= r.at + interval '10 seconds' and b.retry_at > r.at + make_interval(secs => $${values + 2}::float8 / 1000) as waits
+      and b.updated_at <= r.at + interval '10 seconds' and b.retry_at <= r.at + interval '200 years' and b.retry_at > r.at + make_interval(secs => $${values + 2}::float8 / 1000) as waits
   from regrow.ledger b where b.key = r.key and b.job = $${values + 1}::text offset 0
 ) l on true
 where not r.eligible`

@@ -11,7 +11,7 @@ beating as materialized (
 )
 select (extract(epoch from env.at) * 1000)::float8 as at_ms,
   l.state, l.version, l.failures, l.crashes, l.crashes - l.pardoned >= 2 as suspect, l.error, l.solo,
-  case when l.updated_at <= env.at + interval '10 seconds' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
+  case when l.updated_at <= env.at + interval '10 seconds' and l.retry_at <= env.at + interval '200 years' then extract(epoch from l.retry_at) * 1000 end::float8 as retry_ms, (extract(epoch from l.updated_at) * 1000)::float8 as updated_ms,
   l.holder is not null as held, w.host, w.pid, (extract(epoch from w.beat_at) * 1000)::float8 as beat_ms,
   case when w.id is not null then exists (select 1 from beating b where b.id = w.id) end as beating, w.stuck,
   (extract(epoch from n.created_at) * 1000)::float8 as created_ms, (extract(epoch from n.run_at) * 1000)::float8 as run_ms,

@@ -18,7 +18,7 @@ asked as materialized (
 ),
 due as materialized (
   select s.job from regrow.sweeps s join asked on asked.job = s.job cross join env
-  where (s.holder is null or s.until <= env.at or s.holder = $1::text or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))
+  where (s.holder is null or s.until is null or s.until <= env.at or s.holder = $1::text or s.until > env.at + make_interval(secs => $3::float8 / 1000 + 10))
     and (s.next_at + make_interval(secs => case when s.last_holder = $1::text then $5::float8 / 1000 else 0 end) <= env.at
       or s.next_at > env.at + make_interval(secs => s.every_ms * 1.2::float8 / 1000 + 10))
     and not exists (select 1 from regrow.pauses p where p.job = s.job and p.until <= env.at)
