@@ -15,7 +15,7 @@ export const checkApart =
     /** The verdict of the judge has such an error as its cause, and is not one. */
     const isCancelled = (error: unknown) => !(error instanceof RegrowError) && classify(error) === 'timeout'
     const judge = new Judge(name, check, isCancelled)
-    const isKeysFault = (error: unknown) => isBadRow(classify(error)) || isCancelled(error)
+    const isKeysFault = (error: unknown) => isBadRow(classify(error)) || isCancelled(error) || isBadAnswer(error)
     const { answers, broken } = await bisect(keys, (part) => judge.ask(part), isKeysFault)
     // When no key passes, it is the query that is broken, not its keys.
     if (broken.size === keys.length && keys.length > 1) throw [...broken.values()][0]
@@ -27,6 +27,9 @@ export const checkApart =
       broken,
     }
   }
+
+/** A source of the user's own answers for these keys what cannot be read. */
+const isBadAnswer = (error: unknown) => error instanceof RegrowError && ['bad_source', 'bad_key'].includes(error.code)
 
 /** Decides for one batch whose fault a cancelled statement is. */
 class Judge {

@@ -1,6 +1,7 @@
 // Lower arrow: a pass over a pending query in keyset pages, pushing the hints that are missing (L3).
 // It holds no state that a crash could lose: hints pushed so far are fine, the cursor is in the store.
 import type { Clock } from '../base/clock.ts'
+import { RegrowError } from '../base/errors.ts'
 import type { Job } from '../job/job.ts'
 import type { UnusableKeys } from '../job/key.ts'
 import type { Fill } from '../queue/push.ts'
@@ -31,6 +32,7 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
   const inside = new Inside({ ...ports, ramped }, job, start)
   let fills = !start.paused && start.brief !== 'all' && job.sweepJitterMs === 0
   let total: PassResult = { ...nothing, cursor: start.cursor }
+  const places = new Set<string | null>([start.cursor])
   try {
     for (;;) {
       const limit = start.brief === 'all' || (start.brief === 'first' && total.seen === 0) ? pushRows : pageRows
@@ -40,6 +42,8 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
       const step = filled ?? (await byKeys.step(total.cursor, limit))
       total = sum(total, step)
       if (step.ended) return over(total, step)
+      if (places.has(total.cursor)) throw circle(job, total.cursor)
+      places.add(total.cursor)
       if (ramped.signs() && !(await ports.advance(total.cursor, total.pushed))) return { ...total, ended: 'lost' }
       if (signal.aborted) return { ...total, ended: 'stopped' }
       if (clock.now() >= until) return { ...total, ended: 'budget' }
@@ -48,6 +52,14 @@ export async function pass(ports: PassPorts, job: Job, start: PassStart, signal:
     await inside.over()
   }
 }
+
+/** L2: pages that come round again would be read for ever, and the rows behind them never. */
+const circle = (job: Job, cursor: string | null) =>
+  new RegrowError(
+    'pages_repeat',
+    `Job "${job.name}": a page ended at ${JSON.stringify(cursor)} for the second time in one pass`,
+    'Each page has the rows behind the last one, in key order. Does `page(after, limit)` use `after`, and is its order that of the keys?',
+  )
 
 /** A queue that failed after it had taken some is looked at again soon, like a full one; the turn that gets nothing in has failed. */
 function over(total: PassResult, { ended, error }: Step): PassResult {

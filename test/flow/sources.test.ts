@@ -275,8 +275,8 @@ describe('a source of one’s own that answers wrongly is named, with what it an
     })
     await world.work(app)
     await job.enqueue('a')
-    await world.until(() => ear.of('loop.failed', { job: 'outside' }).length > 0)
-    expect(String(ear.of('loop.failed', { job: 'outside' })[0]?.error)).toMatch(sentence)
+    await world.until(() => ear.of('job.settled', { job: 'outside', state: 'retrying' }).length > 0)
+    expect(ear.of('job.settled', { job: 'outside' })[0]?.error).toMatch(sentence)
     expect(ear.of('job.started')).toEqual([])
   })
 

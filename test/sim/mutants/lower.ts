@@ -45,6 +45,22 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     test('sim/regressions'),
   ),
   mutant(
+    'pages-come-round',
+    'L2: a source whose pages come round again is swept for ever, and the rows behind them never',
+    'src/sweep/pass.ts',
+    'if (places.has(total.cursor)) throw circle(job, total.cursor)',
+    '',
+    test('flow/hostile-sources'),
+  ),
+  mutant(
+    'bad-answer-holds-its-batch',
+    'M36: a key for which a source of the own answers what cannot be read keeps its whole batch from running',
+    'src/store/check-apart.ts',
+    ' || isBadAnswer(error)',
+    '',
+    test('flow/hostile-sources'),
+  ),
+  mutant(
     'damage-is-not-looked-for',
     'L10: an instant without end in one row of the sweeps stops the sweeps of all jobs for a minute',
     'src/store/resilient-store.ts',

@@ -287,8 +287,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'delay-not-bounded',
     'a delay that Postgres cannot count is sent to it, and costs its key an attempt',
     'src/base/duration.ts',
-    'return Math.min(duration, durationMaxMs)',
-    'return duration',
+    'Math.min(ms, durationMaxMs) * 1_000',
+    'ms * 1_000',
     sim,
   ),
   mutant(

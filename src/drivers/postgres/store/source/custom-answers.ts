@@ -1,34 +1,33 @@
 // What a source of the user's own answers, read with care: whatever it is, an error says what was expected, what was found and what to
 // return. In: one call of `page` or `isPending`. Out: its rows, each by itself, so that one bad row stops no other.
 import { durationMaxMs } from '../../../../base/duration.ts'
-import { messageOf, RegrowError } from '../../../../base/errors.ts'
+import { messageOf, RegrowError, read } from '../../../../base/errors.ts'
 import { kindOfValue } from '../../../../base/suggest.ts'
 import type { Job } from '../../../../job/job.ts'
 import type { CustomPending, PendingRow } from '../../../../job/pending.ts'
+import { isAway } from '../../../../store/errors.ts'
 import type { PendingKey } from '../../../../store/source.ts'
-import { sqlState } from '../errors.ts'
+import { classify, sqlState } from '../errors.ts'
 
 /** Which function of the source answered. */
 export type Asked = keyof CustomPending
 
 const shape = '{ key, version?, runAt? }'
 
-/** The array that a call answers. An error of a database keeps its kind; any other one does not say where it comes from. */
+/** The array that a call answers. An error of a database or a connection keeps its kind; any other one does not say where it comes from. */
 export async function answerOf(job: Job, asked: Asked, call: () => unknown): Promise<readonly unknown[]> {
   let answer: unknown
   try {
     answer = await call()
   } catch (error) {
-    if (sqlState(error) !== undefined) throw error
-    const name = error instanceof Error && error.name !== 'Error' ? `${error.name}: ` : ''
-    throw new RegrowError(
-      'bad_source',
-      `Job "${job.name}": ${asked}() of its source threw: ${name}${messageOf(error)}`,
-      'The function is yours: mend it, or what it asks. It is asked again by itself.',
-      error,
-    )
+    if (sqlState(error) !== undefined || isAway(error, classify)) throw error
+    throw threw(job, `${asked}() of its source threw`, error)
   }
-  if (Array.isArray(answer)) return answer
+  try {
+    if (Array.isArray(answer)) return [...answer]
+  } catch (error) {
+    throw threw(job, `the answer of ${asked}() of its source cannot be read`, error)
+  }
   throw badSource(
     job,
     asked,
@@ -37,8 +36,29 @@ export async function answerOf(job: Job, asked: Asked, call: () => unknown): Pro
   )
 }
 
+function threw(job: Job, what: string, error: unknown): RegrowError {
+  const name = read(error, 'name')
+  const kind = typeof name === 'string' && name !== 'Error' ? `${name}: ` : ''
+  return new RegrowError(
+    'bad_source',
+    `Job "${job.name}": ${what}: ${kind}${messageOf(error)}`,
+    'The function is yours: mend it, or what it asks. It is asked again by itself.',
+    error,
+  )
+}
+
 /** One of the rows, with its canonical key; the wait is counted on the store's clock. */
 export function rowOf(job: Job, row: unknown, nowMs: number): PendingKey {
+  try {
+    return readRow(job, row, nowMs)
+  } catch (error) {
+    throw error instanceof WrongRow
+      ? error
+      : wrongRow(`a row that cannot be read: ${messageOf(error)}`, `Answer ${shape}.`)
+  }
+}
+
+function readRow(job: Job, row: unknown, nowMs: number): PendingKey {
   if (typeof row !== 'object' || row === null)
     throw wrongRow(`a row that is ${kindOfValue(row)}, expected ${shape}`, 'Answer rows: keys.map((key) => ({ key })).')
   const { key, version, runAt } = row as PendingRow
