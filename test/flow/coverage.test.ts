@@ -487,6 +487,6 @@ test('a query that cannot be built or run makes its states unknown, and spoils n
   const alone = appOf()
   alone.job('custom', { key: 'int', pending: failing, covers: databases })
   expect(told(await operate(alone).coverage())[0]).toBe(
-    'warn coverage_refused: app.databases.state: a question about it was refused: Job "custom": isPending failed: no connection',
+    'warn coverage_refused: app.databases.state: a question about it was refused: Job "custom": isPending() of its source threw: no connection',
   )
 })

@@ -29,7 +29,10 @@ export class Attempts {
     } catch (error) {
       const kind = this.#classify(error)
       if (kind === 'timeout' || codeOf(error) === 'deadline') this.#late.add(what)
-      else if (['bad_row', 'mistake', 'unsupported'].includes(kind) || codeOf(error) === 'bad_pending')
+      else if (
+        ['bad_row', 'mistake', 'unsupported'].includes(kind) ||
+        ['bad_pending', 'bad_source'].includes(codeOf(error) ?? '')
+      )
         this.#refused.set(what, messageOf(error).split('\n')[0] as string)
       else throw error
       return fallback

@@ -144,6 +144,7 @@ async function checked(source: Source, job: Job, keys: readonly string[]) {
   try {
     return await source.check(keys)
   } catch (error) {
+    if (error instanceof RegrowError) throw error
     throw new RegrowError('bad_pending', `Job "${job.name}": isPending failed: ${messageOf(error)}`, 'Mend it.', error)
   }
 }
