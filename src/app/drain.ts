@@ -69,7 +69,8 @@ interface DrainParts {
 async function rounds(resources: Resources, parts: DrainParts, over: AbortSignal): Promise<DrainReport['ended']> {
   const { worker, tally, names } = parts
   const { opened } = worker
-  const sweeping = { ...resources, ...opened, jobs: resources.registry.jobs() }
+  const holder = () => worker.worker.claims.holder
+  const sweeping = { ...resources, ...opened, jobs: resources.registry.jobs(), holder }
   for (;;) {
     const before = tally.news
     if (!over.aborted) await worker.auditNow(over)

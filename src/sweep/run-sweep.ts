@@ -70,6 +70,8 @@ export interface OnDemandPorts {
   readonly source: (job: Job) => Source
   /** Every job that the app declares. */
   readonly jobs: readonly Job[]
+  /** The worker that sweeps: freeing it frees its turns. Without one, a turn of a process that dies runs out by itself. */
+  readonly holder?: (() => string) | undefined
 }
 
 /** Sweeps jobs one after the other. A dry run changes nothing anywhere. */
@@ -130,7 +132,7 @@ async function look(
 async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: LongOptions): Promise<Found> {
   const { clock, random, events, queue, store } = ports
   const { source, fill } = await counted(ports, job, long)
-  const holder = random.hex(16)
+  const holder = ports.holder?.() ?? random.hex(16)
   const startedAt = clock.now()
   await store.sweeps.declare([{ job: job.name, everyMs: job.sweepEveryMs }])
   await store.sweeps.makeDue([job.name], { anew: true })

@@ -2,6 +2,7 @@
 // lost. Nothing here is drawn: a scenario is the same every time it is played.
 
 import type { Duration } from '../../src/base/duration.ts'
+import type { DrainOptions } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
 import type { Deed, Part } from './cast.ts'
 import { mail } from './cast.ts'
@@ -133,6 +134,24 @@ export function releases(when: Act['when'], number: number): Act {
       const known = user.standing.get(name)
       if (known) user.standing.set(name, { ...known, deed: 'ok' })
       await user.operate((app) => operate(app).quarantine.release(mail.name, id))
+    },
+  }
+}
+
+/** The process under test drains, beside its worker. */
+export function drains(when: Act['when'], options: DrainOptions = {}): Act {
+  return {
+    when,
+    play: ({ mortal, world }) => {
+      const member = mortal()
+      const { handlers, app, process } = member ?? {}
+      if (!handlers || !app) return
+      process?.hear(() => {
+        void app
+          .drain({ handlers, concurrency: world.plan.concurrency, ...options })
+          .then((report) => world.trace.tell(process.name, 'drained', () => JSON.stringify(report)))
+          .catch(() => {})
+      })
     },
   }
 }

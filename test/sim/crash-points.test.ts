@@ -1,4 +1,4 @@
-// Every crash point of four scenarios; `npm run sim -- --crash-points` has the others.
+// Every crash point of five scenarios; `npm run sim -- --crash-points` has the others.
 import { expect, test } from 'vitest'
 import { lineOf } from './crash-command.ts'
 import { playScenario, sweepPoints } from './crash-points.ts'
@@ -8,6 +8,7 @@ const chosen: readonly (readonly [name: string, fate: Fate])[] = [
   ['the store restarts while an outcome is recorded', 'is cut off'],
   ['a worker is told to stop while its handlers run', 'dies'],
   ['a deploy edits a schedule', 'dies'],
+  ['a process drains beside its worker', 'dies'],
   ['runs that end in the same moment share a transaction', 'is cut off'],
 ]
 

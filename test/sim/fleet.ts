@@ -36,6 +36,7 @@ export interface Member {
   readonly app: App<AppTx>
   readonly jobs: readonly string[]
   readonly declared: ReadonlyMap<string, Declared>
+  readonly handlers: readonly Handler[]
   /** Undefined: it enqueues and works not. */
   readonly worker: WorkerHandle | undefined
   /** Is being stopped, or has been. */
@@ -107,7 +108,7 @@ export class Fleet {
     const handlers = [...jobs.map((job) => this.#handler(process, job, declared)), ...(recursIn(jobs) ? recurs : [])]
     const worker = jobs.length > 0 ? app.work({ handlers, concurrency: plan.concurrency }) : undefined
     worker?.ready.catch(() => {})
-    const member: Member = { process, app, jobs, declared, worker, leaving: false }
+    const member: Member = { process, app, jobs, declared, handlers, worker, leaving: false }
     this.members.push(member)
     return member
   }

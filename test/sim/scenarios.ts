@@ -4,6 +4,7 @@
 import type { ScheduleOptions } from '../../src/job/schedule.ts'
 import {
   type Act,
+  drains,
   goesDown,
   pauses,
   pausesSchedule,
@@ -204,6 +205,19 @@ export const scenarios: readonly Scenario[] = [
     2,
     [writes(300, ship, 0, 'slow'), writes(300, ship, 1, 'slow'), stops(1_000, '1s')],
     { fates },
+  ),
+  scenario(
+    'a process drains beside its worker',
+    [ship],
+    6_000,
+    3,
+    [
+      writes(300, ship, 0, 'slow', { enqueue: 'never' }),
+      writes(300, ship, 1, 'ok', { enqueue: 'never' }),
+      drains(600),
+      writes(900, ship, 2, 'ok'),
+    ],
+    { plan: rarely, fates },
   ),
   scenario('a suspect runs alone until it is quarantined', [ship], 60_000, 'any', [
     writes(300, ship, 2, 'ok'),

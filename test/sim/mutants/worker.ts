@@ -45,6 +45,14 @@ export const ofTheWorker: readonly Mutant[] = [
     test('flow/drain'),
   ),
   mutant(
+    'drain-turns-of-nobody',
+    'L2: a drain that dies keeps its turns of sweeps until they run out, since no worker has them',
+    'src/app/drain.ts',
+    'jobs: resources.registry.jobs(), holder }',
+    'jobs: resources.registry.jobs(), holder: () => holder().slice(1) }',
+    test('sim/crash-points'),
+  ),
+  mutant(
     'drain-leaves-no-note',
     'what only drains run looks as if nobody ran it',
     worker('worker'),
