@@ -46,10 +46,9 @@ export class Life {
     }
   }
 
-  /** The same methods, also of objects inside, each of them a call; those in `but` stay as they are. All others answer promises. */
-  guard<T extends object>(methods: T, but: readonly (keyof T)[] = []): T {
+  /** The same methods, also of objects inside, each of them a call. All answer promises. */
+  guard<T extends object>(methods: T): T {
     const guarded = ([name, value]: [string, unknown]) => {
-      if (but.includes(name as keyof T)) return [name, value]
       if (typeof value !== 'function') return [name, this.guard(value as object)]
       return [name, (...args: unknown[]) => this.call(() => value.apply(methods, args))]
     }
