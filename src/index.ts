@@ -13,6 +13,7 @@ export type {
   EnqueueInputOptions,
   EnqueuePendingOptions,
   EnqueueReport,
+  EnqueueResult,
   InputItem,
   InputJob,
   InputOptions,

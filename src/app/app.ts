@@ -6,7 +6,7 @@ import type { Events } from '../base/events.ts'
 import type { LogOption } from '../base/log.ts'
 import type { LoopReport } from '../base/watchdog.ts'
 import type { QueueDriver, StoreDriver } from '../drivers/driver.ts'
-import type { DeclareJob, EnqueueReport } from '../job/declaration.ts'
+import type { DeclareJob, EnqueueResult } from '../job/declaration.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Handler, Transaction } from '../job/handler.ts'
 import type { KeyShape } from '../job/key.ts'
@@ -103,7 +103,7 @@ export interface DeclaredJob {
   readonly key: KeyShape | null
   /** Declared with its handler inline. */
   readonly handled: boolean
-  enqueue(item: unknown, options?: object): Promise<EnqueueReport>
+  enqueue(item: unknown, options?: object): Promise<EnqueueResult>
 }
 
 /** `Tx` is what `ctx.tx` and `app.transaction` hand out: the store's own transaction. */

@@ -3,6 +3,7 @@
 import { optionMistakes, readElsewhere } from '../base/options.ts'
 import { enqueuingTogether } from '../enqueue/coalesce.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from '../enqueue/enqueue.ts'
+import type { EnqueueReport, EnqueueResult } from '../job/declaration.ts'
 import type { Handler } from '../job/handler.ts'
 import { type Job, kindOf, optionsOf } from '../job/job.ts'
 import { lateDoor } from '../queue/push.ts'
@@ -24,7 +25,7 @@ export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving
       registry.verify()
       return life.call(() => enqueueOf[kind](ports, job, items, choice))
     }
-    const one = (item: unknown, choice?: object) => many([item], choice)
+    const one = async (item: unknown, choice?: object) => resultOf(await many([item], choice))
     const key = kind === 'pending' ? job.key.shape : null
     declared.push({ name, kind, key, handled: optionsOf(options).run !== undefined, enqueue: one })
     if ([...serving].some((choice) => unhandled(choice, [], [name]).length > 0))
@@ -41,6 +42,13 @@ export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving
     }
   }
 }
+
+/** The report of an enqueue of one item, as its caller gets it. */
+const resultOf = ({ keys, ...counts }: EnqueueReport): EnqueueResult => ({
+  key: keys[0] as string,
+  status: statuses.find((status) => counts[status] > 0) ?? 'added',
+})
+const statuses = ['added', 'merged', 'dropped', 'held'] as const
 
 /** Opened by the first call that needs it: a hint that cannot even reach the queue is dropped and told, like any other. */
 export function enqueuePorts({ clock, random, events, errors, store, open }: Resources): EnqueuePorts {

@@ -98,7 +98,18 @@ export interface EnqueueInputOptions {
   unique?: string
 }
 
-/** What became of an enqueue. The work is safe in each case; only `added` and `merged` are also quick. */
+/** What became of one enqueue. The work is safe in each case; only `added` and `merged` are also quick. */
+export interface EnqueueResult {
+  /** The key as text; of an input job the id of its intent, and of a merged one the id of the intent that it is merged into. */
+  readonly key: string
+  /**
+   * `added`: its hint is new in the queue. `merged`: there was such a hint, or an intent with that unique text. `dropped`: the queue was
+   * full or broken; the sweep will find the row. `held`: the job is paused; the work waits in the store.
+   */
+  readonly status: 'added' | 'merged' | 'dropped' | 'held'
+}
+
+/** What became of an enqueue of many: how many of each status, and their keys. */
 export interface EnqueueReport {
   /** Hints that are new in the queue. */
   readonly added: number
@@ -115,7 +126,7 @@ export interface EnqueueReport {
 export interface PendingJob<S extends KeyShape, Tx = Transaction> {
   readonly name: string
   /** Runs the key soon. Only for speed: the pending query is the guarantee. */
-  enqueue(key: KeyIn<S>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
+  enqueue(key: KeyIn<S>, options?: EnqueuePendingOptions): Promise<EnqueueResult>
   enqueueMany(keys: Iterable<KeyIn<S>>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
   /** The handler, in a file that only workers import. */
   handle(run: (key: KeyOut<S>, ctx: Context<Tx>) => unknown): Handler
@@ -135,7 +146,7 @@ export interface InputItem<Input> {
 export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction> {
   readonly name: string
   /** Stores an intent and hints it. When this returns, the work is certain. */
-  enqueue(input: StandardSchemaV1.InferInput<Schema>, options?: EnqueueInputOptions): Promise<EnqueueReport>
+  enqueue(input: StandardSchemaV1.InferInput<Schema>, options?: EnqueueInputOptions): Promise<EnqueueResult>
   enqueueMany(
     inputs: Iterable<StandardSchemaV1.InferInput<Schema>>,
     options?: Omit<EnqueueInputOptions, 'id' | 'unique'>,

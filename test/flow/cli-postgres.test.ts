@@ -200,8 +200,11 @@ describe('enqueue', () => {
       stderr: '',
     })
     await on.project.json(['enqueue', 'pair.join', '{"a":1,"b":"x y"}'])
-    const { keys } = await on.project.json<{ keys: string[] }>(['enqueue', 'mail.send', '{"to":"bob"}'])
-    expect(keys).toHaveLength(1)
+    expect(await on.project.json(['enqueue', 'mail.send', '{"to":"bob"}'])).toEqual({
+      job: 'mail.send',
+      key: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      status: 'added',
+    })
     await running.says('mailed bob')
     await on.until(`select state = 'done' and not exists (select 1 from pairs) from things`)
   })
@@ -323,28 +326,28 @@ describe('quarantine', () => {
   test('an intent is dropped for good; a row of the user is not, and the message says what to do', async () => {
     await on.client.query(`insert into things (id, broken) values ('a', true)`)
     const running = await on.started()
-    const { keys } = await on.project.json<{ keys: [string] }>(['enqueue', 'mail.send', '{"to":"bad one"}'])
-    await running.says(`mail.send ${keys[0]} is in quarantine`)
+    const { key } = await on.project.json<{ key: string }>(['enqueue', 'mail.send', '{"to":"bad one"}'])
+    await running.says(`mail.send ${key} is in quarantine`)
     await running.says('thing.make a is in quarantine')
-    expect(await on.project.json(['quarantine', 'show', 'mail.send', keys[0]])).toMatchObject({
+    expect(await on.project.json(['quarantine', 'show', 'mail.send', key])).toMatchObject({
       intent: { input: expect.stringContaining('bad one') },
     })
     expect(await on.project.run('quarantine', 'drop', 'thing.make', 'a')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Change the row so that the pending query no longer returns it'),
     })
-    expect(await on.project.json(['quarantine', 'drop', 'mail.send', keys[0]])).toEqual({
+    expect(await on.project.json(['quarantine', 'drop', 'mail.send', key])).toEqual({
       job: 'mail.send',
       count: 1,
-      dropped: [keys[0]],
+      dropped: [key],
       missing: [],
     })
     expect((await on.client.query('select 1 from regrow.intents')).rows).toEqual([])
-    expect(await on.project.run('quarantine', 'drop', 'mail.send', keys[0])).toMatchObject({
+    expect(await on.project.run('quarantine', 'drop', 'mail.send', key)).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('Not in quarantine'),
     })
-    expect(await on.project.run('quarantine', 'show', 'mail.send', keys[0])).toMatchObject({ code: 1 })
+    expect(await on.project.run('quarantine', 'show', 'mail.send', key)).toMatchObject({ code: 1 })
   })
 
   test('pages are walked with --after; --all releases the rest; a misspelt job gets a guess', async () => {

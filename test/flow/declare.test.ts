@@ -54,7 +54,7 @@ test('the first use meets the environment: a hint is dropped and told, an intent
   const ear = new Ear(app)
   const rows = app.job('rows', { pending })
   const mails = app.job('mails', { input: z.string() })
-  expect(await rows.enqueue('a')).toMatchObject({ added: 0, dropped: 1 })
+  expect(await rows.enqueue('a')).toMatchObject({ status: 'dropped' })
   expect(ear.of('hint.dropped')).toMatchObject([{ count: 1, why: 'queue', error: { code: 'ECONNREFUSED' } }])
   const away = { code: 'store_away', cause: { code: 'ECONNREFUSED' } }
   await expect(mails.enqueue('ada')).rejects.toMatchObject(away)

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from 'zod'
 import { memory } from '../../src/drivers/memory/index.ts'
 import { postgres } from '../../src/drivers/postgres/index.ts'
-import { type App, type EnqueueReport, regrow } from '../../src/index.ts'
+import { type App, type EnqueueResult, regrow } from '../../src/index.ts'
 import { operate } from '../../src/operate/index.ts'
 import { type FreshDatabase, freshDatabase } from '../services/database.ts'
 import { seededRandom } from '../sim/seeded-random.ts'
@@ -59,8 +59,8 @@ const stored = async (): Promise<{ id: string; job: string; to: string }[]> =>
   (await admin.query(`select id::text as id, job, input ->> 'to' as to from regrow.intents order by id`)).rows
 const id = (n: number) => `0191e8a0-7b6c-7def-8123-${String(n).padStart(12, '0')}`
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
-const sum = (reports: readonly EnqueueReport[], word: 'added' | 'merged' | 'dropped' | 'held') =>
-  reports.reduce((total, report) => total + report[word], 0)
+const sum = (results: readonly EnqueueResult[], word: EnqueueResult['status']) =>
+  results.filter(({ status }) => status === word).length
 
 describe('a hundred callers', () => {
   test('are a handful of statements; each one’s intent is there, with its own input, when it is told so', async () => {
@@ -68,18 +68,18 @@ describe('a hundred callers', () => {
     const others = mail('mail.other')
     const seen = await Promise.all(
       numbers(100).map(async (n) => {
-        const report = await (n % 4 ? job : others).enqueue({ to: `n${n}` })
+        const result = await (n % 4 ? job : others).enqueue({ to: `n${n}` })
         const { rows } = await pool.query(`select job, input ->> 'to' as to from regrow.intents where id = $1`, [
-          report.keys[0],
+          result.key,
         ])
-        return { report, rows }
+        return { result, rows }
       }),
     )
-    for (const [n, { report, rows }] of seen.entries()) {
-      expect(report).toEqual({ added: 1, merged: 0, dropped: 0, held: 0, keys: [expect.any(String)] })
+    for (const [n, { result, rows }] of seen.entries()) {
+      expect(result).toEqual({ key: expect.any(String), status: 'added' })
       expect(rows).toEqual([{ job: n % 4 ? 'mail.send' : 'mail.other', to: `n${n}` }])
     }
-    expect(new Set(seen.map(({ report }) => report.keys[0])).size).toBe(100)
+    expect(new Set(seen.map(({ result }) => result.key)).size).toBe(100)
     expect(writes.length).toBeLessThanOrEqual(4)
   })
 
@@ -95,14 +95,14 @@ describe('a hundred callers', () => {
     expect(writes).toHaveLength(1)
     await admin.query('commit')
     expect(await stored()).toEqual([])
-    expect(await job.enqueue({ to: 'later' })).toMatchObject({ added: 1 })
+    expect(await job.enqueue({ to: 'later' })).toMatchObject({ status: 'added' })
   })
 
   test('of a paused job are stored, and told that they are held', async () => {
     const job = mail()
     await app.pause('mail.send', { reason: 'a test' })
-    const reports = await Promise.all(numbers(100).map((n) => job.enqueue({ to: `n${n}` })))
-    expect([sum(reports, 'held'), sum(reports, 'added')]).toEqual([100, 0])
+    const results = await Promise.all(numbers(100).map((n) => job.enqueue({ to: `n${n}` })))
+    expect([sum(results, 'held'), sum(results, 'added')]).toEqual([100, 0])
     expect(await stored()).toHaveLength(100)
     expect(writes.length).toBeLessThanOrEqual(4)
   })
@@ -112,11 +112,11 @@ describe('a hundred callers', () => {
     await pool.end()
     app = open(memory({ maxHints: 30 }))
     const job = mail()
-    const reports = await Promise.all(numbers(100).map((n) => job.enqueue({ to: `n${n}` })))
-    expect([sum(reports, 'added'), sum(reports, 'dropped')]).toEqual([30, 70])
-    const again = await Promise.all(reports.map(({ keys }) => job.enqueue({ to: 'x' }, { id: keys[0] as string })))
-    for (const [n, { merged, dropped }] of again.entries())
-      expect([merged, dropped]).toEqual(reports[n]?.added === 1 ? [1, 0] : [0, 1])
+    const results = await Promise.all(numbers(100).map((n) => job.enqueue({ to: `n${n}` })))
+    expect([sum(results, 'added'), sum(results, 'dropped')]).toEqual([30, 70])
+    const again = await Promise.all(results.map(({ key }) => job.enqueue({ to: 'x' }, { id: key })))
+    for (const [n, { status }] of again.entries())
+      expect(status).toBe(results[n]?.status === 'added' ? 'merged' : 'dropped')
   })
 
   test('spread by `in` and `at` are stored with their own times', async () => {
@@ -140,25 +140,25 @@ describe('a hundred callers', () => {
 describe('what one caller gave', () => {
   test('the same id at once is one intent: one is told added, the others merged, all of them the key', async () => {
     const job = mail()
-    const reports = await Promise.all(numbers(40).map((n) => job.enqueue({ to: `n${n}` }, n % 4 ? {} : { id: id(1) })))
-    const same = reports.filter((_, n) => n % 4 === 0)
+    const results = await Promise.all(numbers(40).map((n) => job.enqueue({ to: `n${n}` }, n % 4 ? {} : { id: id(1) })))
+    const same = results.filter((_, n) => n % 4 === 0)
     expect([sum(same, 'added'), sum(same, 'merged')]).toEqual([1, 9])
-    expect(new Set(same.flatMap(({ keys }) => keys))).toEqual(new Set([id(1)]))
-    expect(sum(reports, 'added')).toBe(31)
-    const winner = same.findIndex(({ added }) => added === 1)
+    expect(new Set(same.map(({ key }) => key))).toEqual(new Set([id(1)]))
+    expect(sum(results, 'added')).toBe(31)
+    const winner = same.findIndex(({ status }) => status === 'added')
     expect((await stored()).find((row) => row.id === id(1))?.to).toBe(`n${winner * 4}`)
   })
 
   test('the same unique key at once is one intent: the others are told whose it is', async () => {
     const job = mail()
-    const reports = await Promise.all(
+    const results = await Promise.all(
       numbers(40).map((n) => job.enqueue({ to: `n${n}` }, n % 4 ? {} : { unique: 'ada' })),
     )
-    const same = reports.filter((_, n) => n % 4 === 0)
+    const same = results.filter((_, n) => n % 4 === 0)
     expect([sum(same, 'added'), sum(same, 'merged')]).toEqual([1, 9])
-    expect(new Set(same.flatMap(({ keys }) => keys)).size).toBe(1)
-    const winner = same.findIndex(({ added }) => added === 1)
-    expect((await stored()).find((row) => row.id === same[0]?.keys[0])?.to).toBe(`n${winner * 4}`)
+    expect(new Set(same.map(({ key }) => key)).size).toBe(1)
+    const winner = same.findIndex(({ status }) => status === 'added')
+    expect((await stored()).find((row) => row.id === same[0]?.key)?.to).toBe(`n${winner * 4}`)
     expect(await stored()).toHaveLength(31)
   })
 
@@ -169,7 +169,7 @@ describe('what one caller gave', () => {
       numbers(30).map((n) => job.enqueue({ to: `n${n}` }, n === 7 ? { id: id(1) } : {})),
     )
     expect(ends[7]).toMatchObject({ reason: { code: 'id_in_use' } })
-    for (const end of ends.filter((_, n) => n !== 7)) expect(end).toMatchObject({ value: { added: 1, merged: 0 } })
+    for (const end of ends.filter((_, n) => n !== 7)) expect(end).toMatchObject({ value: { status: 'added' } })
     expect((await stored()).filter((row) => row.job === 'mail.send')).toHaveLength(29)
   })
 
@@ -179,7 +179,7 @@ describe('what one caller gave', () => {
     try {
       const ends = await Promise.allSettled(numbers(50).map((n) => job.enqueue({ to: n === 31 ? 'eve' : `n${n}` })))
       expect(ends[31]).toMatchObject({ status: 'rejected', reason: { code: '23514' } })
-      for (const end of ends.filter((_, n) => n !== 31)) expect(end).toMatchObject({ value: { added: 1, merged: 0 } })
+      for (const end of ends.filter((_, n) => n !== 31)) expect(end).toMatchObject({ value: { status: 'added' } })
       expect((await stored()).map(({ to }) => to).sort()).toEqual(
         numbers(50)
           .filter((n) => n !== 31)
@@ -193,7 +193,7 @@ describe('what one caller gave', () => {
 
   test('with { tx } it goes alone, in its transaction, and is gone with it', async () => {
     const job = mail()
-    const outside: Promise<EnqueueReport>[] = []
+    const outside: Promise<EnqueueResult>[] = []
     const lent: string[] = []
     const rolledBack = app.transaction(async (tx) => {
       for (const n of numbers(5)) {
@@ -228,18 +228,18 @@ test('whatever ids and unique keys come at once, those who are told added are th
       ...(below(3) === 0 ? { id: id(below(12)) } : {}),
       ...(below(3) === 0 ? { unique: `u${below(6)}` } : {}),
     }))
-    const reports = await Promise.all(calls.map(({ to, ...choice }) => job.enqueue({ to }, choice)))
+    const results = await Promise.all(calls.map(({ to, ...choice }) => job.enqueue({ to }, choice)))
     const rows = await stored()
-    const told = reports.flatMap(({ added, keys }, n) => (added === 1 ? [`${keys[0]} ${calls[n]?.to}`] : []))
+    const told = results.flatMap(({ key, status }, n) => (status === 'added' ? [`${key} ${calls[n]?.to}`] : []))
     expect(told.sort()).toEqual(rows.map((row) => `${row.id} ${row.to}`))
     const there = new Set(rows.map((row) => row.id))
-    for (const { added, merged, keys } of reports) {
-      expect(added + merged).toBe(1)
-      expect(there).toContain(keys[0])
+    for (const { key, status } of results) {
+      expect(['added', 'merged']).toContain(status)
+      expect(there).toContain(key)
     }
     for (const name of new Set(calls.flatMap(({ unique }) => unique ?? []))) {
       const holders = new Set(
-        reports.flatMap(({ keys }, n) => (calls[n]?.unique === name && calls[n]?.id === undefined ? keys : [])),
+        results.flatMap(({ key }, n) => (calls[n]?.unique === name && calls[n]?.id === undefined ? [key] : [])),
       )
       expect(holders.size).toBeLessThanOrEqual(1)
     }

@@ -34,8 +34,8 @@ describe('keys', () => {
   test('one and many are hinted, and the report says what became of each', async () => {
     const { app, queue } = world.app({}, world.queue({ maxHints: 3 }))
     const job = things(app)
-    expect(await job.enqueue('a')).toEqual({ added: 1, merged: 0, dropped: 0, held: 0, keys: ['a'] })
-    expect(await job.enqueue('a')).toEqual({ added: 0, merged: 1, dropped: 0, held: 0, keys: ['a'] })
+    expect(await job.enqueue('a')).toEqual({ key: 'a', status: 'added' })
+    expect(await job.enqueue('a')).toEqual({ key: 'a', status: 'merged' })
     expect(await job.enqueueMany(['a', 'b', 'c', 'd', 'b'])).toEqual({
       added: 2,
       merged: 2,
@@ -109,9 +109,9 @@ describe('inputs', () => {
     const { app, ear } = world.app()
     const sent: unknown[] = []
     const job = mail(app, sent)
-    const report = await job.enqueue({ to: 'ada' })
-    expect(report).toMatchObject({ added: 1, merged: 0, dropped: 0, held: 0 })
-    expect(await intents()).toEqual([{ id: report.keys[0], input: { to: 'ada' }, run_at: null, unique_key: null }])
+    const { key, status } = await job.enqueue({ to: 'ada' })
+    expect(status).toBe('added')
+    expect(await intents()).toEqual([{ id: key, input: { to: 'ada' }, run_at: null, unique_key: null }])
     await world.work(app)
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
     expect(sent).toEqual(['ada'])
@@ -162,12 +162,8 @@ describe('inputs', () => {
     const sent: unknown[] = []
     const job = mail(app, sent)
     const id = '0197a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b'
-    expect(await job.enqueue({ to: 'ada' }, { id })).toMatchObject({ added: 1, merged: 0, keys: [id] })
-    expect(await job.enqueue({ to: 'ada' }, { id: id.toUpperCase() })).toMatchObject({
-      added: 0,
-      merged: 1,
-      keys: [id],
-    })
+    expect(await job.enqueue({ to: 'ada' }, { id })).toMatchObject({ key: id, status: 'added' })
+    expect(await job.enqueue({ to: 'ada' }, { id: id.toUpperCase() })).toMatchObject({ key: id, status: 'merged' })
     expect(await intents()).toHaveLength(1)
     await world.work(app)
     await world.until(() => ear.of('job.settled').length === 1)
@@ -195,14 +191,14 @@ describe('inputs', () => {
     const job = app.job('mail.send', { input: z.string(), uniqueUntil: 'success', run: () => held })
     const first = await job.enqueue('one', { unique: 'ada' })
     const waiting = await job.enqueue('two', { unique: 'ada' })
-    expect(waiting).toMatchObject({ added: 0, merged: 1, keys: first.keys })
+    expect(waiting).toEqual({ key: first.key, status: 'merged' })
     await world.work(app)
     await world.until(() => ear.of('job.started').length === 1)
-    expect(await job.enqueue('three', { unique: 'ada' })).toMatchObject({ added: 0, merged: 1, keys: first.keys })
-    expect(await job.enqueue('four', { unique: 'bob' })).toMatchObject({ added: 1, merged: 0 })
+    expect(await job.enqueue('three', { unique: 'ada' })).toMatchObject({ key: first.key, status: 'merged' })
+    expect(await job.enqueue('four', { unique: 'bob' })).toMatchObject({ status: 'added' })
     letGo()
     await world.until(() => ear.of('job.settled').length === 2)
-    expect(await job.enqueue('five', { unique: 'ada' })).toMatchObject({ added: 1, merged: 0 })
+    expect(await job.enqueue('five', { unique: 'ada' })).toMatchObject({ status: 'added' })
   })
 
   test('what a paused job is given is stored and counted as held', async () => {
@@ -281,7 +277,7 @@ describe('inputs', () => {
       message: expect.stringMatching(/at: .*stored as JSON.*z\.coerce\.date\(\)/s),
     })
     const coerced = app.job('coerced', { input: z.object({ at: z.coerce.date() }) })
-    expect(await coerced.enqueue({ at: new Date() })).toMatchObject({ added: 1 })
+    expect(await coerced.enqueue({ at: new Date() })).toMatchObject({ status: 'added' })
     expect(await intents()).toHaveLength(1)
   })
 })
@@ -315,8 +311,8 @@ describe('a broken queue never fails the request', () => {
       const sent: unknown[] = []
       const [rows, mails] = [things(app), mail(app, sent)]
       await add('a')
-      expect(await rows.enqueue('a')).toMatchObject({ added: 0, dropped: 1 })
-      expect(await mails.enqueue({ to: 'ada' })).toMatchObject({ added: 0, dropped: 1 })
+      expect(await rows.enqueue('a')).toMatchObject({ status: 'dropped' })
+      expect(await mails.enqueue({ to: 'ada' })).toMatchObject({ status: 'dropped' })
       await app.transaction(async (tx) => {
         await mails.enqueue({ to: 'bob' }, { tx })
       })
@@ -340,7 +336,7 @@ describe('app.transaction', () => {
       [...(await queue.count(['thing.make', 'mail.send'])).values()].map(({ due, delayed }) => due + delayed)
     const answer = await app.transaction(async (tx) => {
       await tx.query(`insert into things (id) values ($1)`, ['a'])
-      expect(await rows.enqueue('a', { tx })).toMatchObject({ added: 1, keys: ['a'] })
+      expect(await rows.enqueue('a', { tx })).toMatchObject({ key: 'a', status: 'added' })
       expect(await mails.enqueueMany([{ to: 'ada' }, { to: 'bob' }], { tx })).toMatchObject({ added: 2 })
       expect(await hints()).toEqual([0, 0])
       return 'the answer'

@@ -144,10 +144,10 @@ test('what is enqueued far away is stored, and told; a date that is none is refu
   const { app } = world.app()
   const mail = app.job('mail.send', { input: z.object({}), run: () => {} })
   const years = async (options: Parameters<typeof mail.enqueue>[1]) => {
-    const { keys } = await mail.enqueue({}, options)
+    const { key } = await mail.enqueue({}, options)
     const [row] = await world.query<{ years: number | null }>(
       `select round(extract(epoch from run_at - regrow.clock()) / 86400 / 365)::int as years from regrow.intents where id = $1`,
-      [keys[0]],
+      [key],
     )
     return row?.years
   }

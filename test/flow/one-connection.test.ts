@@ -167,7 +167,7 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
     const mails = mail()
     await expect(app.transaction(() => mails.enqueue('ada'))).rejects.toMatchObject({ code: 'inside_tx' })
     await expect(app.transaction(() => app.transaction(async () => {}))).rejects.toMatchObject({ code: 'inside_tx' })
-    expect(await app.transaction((tx) => mails.enqueue('ada', { tx }))).toMatchObject({ added: 1 })
+    expect(await app.transaction((tx) => mails.enqueue('ada', { tx }))).toMatchObject({ status: 'added' })
   })
 
   test('another app on the same connection is refused, too', async () => {
@@ -180,9 +180,9 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
     const mails = mail()
     const other = app.job('thing.other', { pending: sql`select id from things where state = 'other'`, run() {} })
     const { state } = await inside(async (tx) => {
-      expect(await mails.enqueue('ada', { tx })).toMatchObject({ added: 1 })
+      expect(await mails.enqueue('ada', { tx })).toMatchObject({ status: 'added' })
       await tx.query(`insert into things values ('b', 'other')`)
-      expect(await other.enqueue('b', { tx })).toMatchObject({ added: 1 })
+      expect(await other.enqueue('b', { tx })).toMatchObject({ status: 'added' })
     })
     expect(state).toBe('done')
     await ear.hears('job.settled', { job: 'mail.send', state: 'done' })
@@ -192,13 +192,13 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
 
   test('a key enqueued without { tx } inside ctx.tx fails nothing: its hint is pushed, or dropped and told', async () => {
     const other = app.job('thing.other', { pending: sql`select id from things where state = 'other'`, run() {} })
-    let report: unknown
+    let result: unknown
     const { state } = await inside(async () => {
-      report = await other.enqueue('x')
+      result = await other.enqueue('x')
     })
     expect(state).toBe('done')
     const onMemory = name === 'PGlite'
-    expect(report).toMatchObject(onMemory ? { added: 1, dropped: 0 } : { added: 0, dropped: 1 })
+    expect(result).toEqual({ key: 'x', status: onMemory ? 'added' : 'dropped' })
     expect(ear.of('hint.dropped')).toMatchObject(onMemory ? [] : [{ count: 1, error: { code: 'inside_tx' } }])
   })
 
@@ -230,7 +230,7 @@ describe.each(Object.entries(stores))('on %s', (name, given) => {
       late = ended.then(() => mails.enqueue('late'))
     })
     resolve()
-    expect(await late).toMatchObject({ added: 1 })
+    expect(await late).toMatchObject({ status: 'added' })
   })
 
   test('statements pass the transactions that wait, so that beats are not late', async () => {
@@ -265,7 +265,7 @@ describe.each([
     const mails = app.job('mail.send', { input: z.string() })
     const nested = app.transaction(() => app.transaction(async () => {}))
     await expect(nested).rejects.toMatchObject({ code: 'inside_tx', message: expect.stringContaining('one at a time') })
-    expect(await app.transaction(() => mails.enqueue('ada'))).toMatchObject({ added: 1 })
+    expect(await app.transaction(() => mails.enqueue('ada'))).toMatchObject({ status: 'added' })
   })
 })
 

@@ -102,7 +102,7 @@ describe.each(Object.keys(drivers))('on %s', (name) => {
     await worker.ready
     await query(`insert into things values ('a', 'pending')`)
     await thing.enqueue('a')
-    const intent = (await mail.enqueue({ to: 'x@example.org' })).keys[0] as string
+    const intent = (await mail.enqueue({ to: 'x@example.org' })).key
     expect((await over).map(({ state }) => state)).toEqual(['quarantined', 'quarantined'])
     return { mail, thing, intent }
   }

@@ -34,7 +34,7 @@ test('a standby is refused with the cure, and accepted after its promotion', asy
     await client.connect()
     await client.query('select pg_promote()')
     await client.end()
-    expect(await mail.enqueue('ada')).toMatchObject({ added: 1 })
+    expect(await mail.enqueue('ada')).toMatchObject({ status: 'added' })
     await app.close()
   } finally {
     await server.close()

@@ -234,9 +234,9 @@ describe('texts of users and names of regrow never meet', () => {
       expect(sent).toEqual(['all', 'all'])
       expect(ear.of('slot.skipped')).toEqual([])
       // It is unique nevertheless, and other texts are other texts.
-      expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique }))).toMatchObject({ merged: 1 })
+      expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique }))).toMatchObject({ status: 'merged' })
       expect(await world.over(mail.enqueue({ to: 'bob' }, { in: '1h', unique: `\\${unique}` }))).toMatchObject({
-        added: 1,
+        status: 'added',
       })
       expect((await world.over(operate(app).health())).findings).toEqual([])
     },
@@ -258,9 +258,9 @@ describe('texts of users and names of regrow never meet', () => {
     })
     await world.work(app)
     const unique = 'schedule nightly'
-    const { keys } = await world.over(mail.enqueue({}, { unique }))
+    const { key } = await world.over(mail.enqueue({}, { unique }))
     await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
-    const found = await world.over(operate(app).quarantine.show('mail', keys[0] as string))
+    const found = await world.over(operate(app).quarantine.show('mail', key))
     expect(found?.intent?.uniqueKey).toBe(unique)
   })
 })

@@ -148,7 +148,7 @@ describe('migrations', () => {
       Array.from({ length: 10 }, async (_, i) => {
         const app = regrow({ store: postgres(empty.url, { max: 1 }) })
         try {
-          return (await app.job('mail.send', { input: z.string() }).enqueue(`to ${i}`)).keys
+          return (await app.job('mail.send', { input: z.string() }).enqueue(`to ${i}`)).key
         } finally {
           await app.close()
         }
@@ -156,7 +156,7 @@ describe('migrations', () => {
     )
     const client = await connected(empty.url)
     const { rows } = await client.query(`select id from regrow.intents order by id`)
-    expect(rows.map(({ id }) => id)).toEqual(keys.flat().sort())
+    expect(rows.map(({ id }) => id)).toEqual(keys.sort())
     await client.end()
     await empty.drop()
   })
@@ -173,7 +173,7 @@ describe('migrations', () => {
     const worker = app.work()
     await expect(worker.ready).rejects.toMatchObject({ code: 'not_migrated' })
     await operate(app).migrate()
-    expect(await job.enqueue('ada')).toMatchObject({ added: 1 })
+    expect(await job.enqueue('ada')).toMatchObject({ status: 'added' })
     await apps.pop()?.close()
     await empty.drop()
   })

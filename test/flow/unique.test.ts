@@ -42,14 +42,14 @@ describe('unique until its start', () => {
   test('an input that arrives while its predecessor runs is added, and runs after it', async () => {
     const { app, ear, job, story, letGo } = held()
     const first = await job.enqueue('one', { unique: 'ada' })
-    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 0, merged: 1, keys: first.keys })
+    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ key: first.key, status: 'merged' })
     await world.work(app)
     await world.until(() => story.length === 1)
     const second = await job.enqueue('three', { unique: 'ada' })
-    expect(second).toMatchObject({ added: 1, merged: 0 })
-    expect(second.keys).not.toEqual(first.keys)
+    expect(second.status).toBe('added')
+    expect(second.key).not.toEqual(first.key)
     // Merged into the one that waits: it has not started.
-    expect(await job.enqueue('four', { unique: 'ada' })).toMatchObject({ added: 0, merged: 1, keys: second.keys })
+    expect(await job.enqueue('four', { unique: 'ada' })).toMatchObject({ key: second.key, status: 'merged' })
     await world.pass(3_000)
     expect(story).toEqual(['+one'])
     letGo('one')
@@ -64,7 +64,7 @@ describe('unique until its start', () => {
     await job.enqueue('one', { unique: 'ada' })
     await world.work(app)
     await world.until(() => story.length === 1)
-    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 1, merged: 0 })
+    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ status: 'added' })
     letGo('one')
     letGo('two')
     await world.until(() => story.length === 4)
@@ -112,7 +112,7 @@ describe('unique until its start', () => {
     await job.enqueue('one', { unique: 'ada' })
     await world.work(app)
     await world.until(() => ear.of('job.settled', { state: 'retrying' }).length === 1)
-    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 1 })
+    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ status: 'added' })
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 2)
     expect(runs).toEqual(['one', 'two', 'one'])
   })
@@ -123,12 +123,12 @@ describe('unique until its start', () => {
       input: z.string(),
       run: (input, ctx) => input === 'one' && ctx.quarantine('no'),
     })
-    const { keys } = await job.enqueue('one', { unique: 'ada' })
+    const { key } = await job.enqueue('one', { unique: 'ada' })
     await world.work(app)
     await world.until(() => ear.of('job.settled', { state: 'quarantined' }).length === 1)
-    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 1 })
+    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ status: 'added' })
     await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
-    expect(await operate(app).quarantine.show('digest.send', keys[0] as string)).toMatchObject({
+    expect(await operate(app).quarantine.show('digest.send', key)).toMatchObject({
       intent: { uniqueKey: 'ada' },
     })
   })
@@ -138,7 +138,7 @@ describe('unique until its start', () => {
     await job.enqueue('one', { unique: 'ada' })
     await world.work(app)
     await world.until(() => story.length > 0)
-    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ added: 1 })
+    expect(await job.enqueue('two', { unique: 'ada' })).toMatchObject({ status: 'added' })
     letGo('one')
     letGo('two')
     await world.until(() => story.includes('-two'))
@@ -172,18 +172,12 @@ test('unique until its success: merged while it runs, and the report says so', a
   const first = await job.enqueue('one', { unique: 'ada' })
   await world.work(app)
   await world.until(() => story.length === 1)
-  expect(await job.enqueue('two', { unique: 'ada' })).toEqual({
-    added: 0,
-    merged: 1,
-    dropped: 0,
-    held: 0,
-    keys: first.keys,
-  })
+  expect(await job.enqueue('two', { unique: 'ada' })).toEqual({ key: first.key, status: 'merged' })
   letGo('one')
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
   await world.pass(15_000)
   expect(story).toEqual(['+one', '-one'])
-  expect(await job.enqueue('three', { unique: 'ada' })).toMatchObject({ added: 1 })
+  expect(await job.enqueue('three', { unique: 'ada' })).toMatchObject({ status: 'added' })
 })
 
 describe('on Postgres', () => {
@@ -205,22 +199,22 @@ describe('on Postgres', () => {
       },
     })
     try {
-      const { keys } = await job.enqueue('one', { unique: 'ada', in: '1s' })
+      const { key } = await job.enqueue('one', { unique: 'ada', in: '1s' })
       await client.query('begin')
       await client.query(`insert into notes values ('two')`)
-      expect(await job.enqueue('two', { unique: 'ada', tx: client })).toMatchObject({ merged: 1, keys })
+      expect(await job.enqueue('two', { unique: 'ada', tx: client })).toMatchObject({ key, status: 'merged' })
       const worker = app.work()
       await worker.ready
-      await ear.hears('hint.refused', { key: keys[0] as string, why: 'not_due' })
+      await ear.hears('hint.refused', { key, why: 'not_due' })
       // Due, and refused since the other transaction is open.
-      await ear.until(() => ear.of('hint.refused', { key: keys[0] as string, why: 'not_due' }).length >= 3)
+      await ear.until(() => ear.of('hint.refused', { key, why: 'not_due' }).length >= 3)
       expect(ear.of('job.started')).toEqual([])
       await client.query('commit')
       await ear.hears('job.settled', { state: 'done' })
       expect(seen).toEqual([1])
       // It has started, so a transaction that comes later records work of its own.
       await client.query('begin')
-      expect(await job.enqueue('three', { unique: 'ada', tx: client })).toMatchObject({ merged: 0 })
+      expect(await job.enqueue('three', { unique: 'ada', tx: client })).toMatchObject({ status: 'added' })
       await client.query('commit')
       await ear.until(() => ear.of('job.settled', { state: 'done' }).length === 2)
     } finally {

@@ -433,8 +433,7 @@ test('query_broken: the pending query cannot be asked', async () => {
 test('an intent is asked for by its id: stored and for later, or not there', async () => {
   await somebody()
   const { app, mail } = declared()
-  const { keys } = await mail.enqueue({ to: 'ann' }, { in: '2h' })
-  const id = keys[0] as string
+  const { key: id } = await mail.enqueue({ to: 'ann' }, { in: '2h' })
   expect(await operate(app).why('mail', id.toUpperCase())).toMatchObject({
     key: id,
     reason: 'run_at',

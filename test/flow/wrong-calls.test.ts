@@ -282,9 +282,9 @@ test('what a wrapper of another client answers with rows is enough', async () =>
   const app = appOf(pglite(db))
   const job = mailOf(app)
   const query = async (text: string, params: unknown[]) => ({ rows: (await db.query(text, params)).rows })
-  await expect(job.enqueue(mail, { tx: { query } })).resolves.toMatchObject({ added: 1 })
+  await expect(job.enqueue(mail, { tx: { query } })).resolves.toMatchObject({ status: 'added' })
   // A pending job has nothing to write in it.
-  await expect(thingOf(app).enqueue('a', { tx: { execute() {} } })).resolves.toMatchObject({ keys: ['a'] })
+  await expect(thingOf(app).enqueue('a', { tx: { execute() {} } })).resolves.toMatchObject({ key: 'a' })
   await app.close()
 })
 

@@ -26,7 +26,7 @@ import { type StoreWays, wiredStore } from './wired-store.ts'
 
 /** A job as the application holds it. */
 interface Declared {
-  enqueue(item: unknown, options?: object): Promise<{ readonly keys: readonly string[] }>
+  enqueue(item: unknown, options?: object): Promise<{ readonly key: string }>
   handle(run: Handler['run']): Handler
   handleMany(run: Handler['run'], options: { batch: number }): Handler
 }

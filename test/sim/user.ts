@@ -170,18 +170,18 @@ export class User {
     for (;;) {
       const sentAt = kernel.now()
       let askedMs = sentAt
-      let keys: readonly string[] = []
+      let key = ''
       try {
         if (heldMs > 0)
           await this.#web.app.transaction(async (tx) => {
-            keys = (await job.enqueue({ deed }, { ...options, tx })).keys
+            key = (await job.enqueue({ deed }, { ...options, tx })).key
             await kernel.passed(heldMs)
             askedMs = kernel.now()
           })
-        else keys = (await job.enqueue({ deed }, options)).keys
+        else key = (await job.enqueue({ deed }, options)).key
         // A call whose answer was lost may have been accepted before.
-        if (unique !== null) this.#around.accepted(keys[0] as string, keys[0] === id ? firstMs : askedMs)
-        if (keys[0] !== id) {
+        if (unique !== null) this.#around.accepted(key, key === id ? firstMs : askedMs)
+        if (key !== id) {
           tally.fault('input merged by its unique text')
           this.#note(part.name, id, { ...standing, merged: true })
         }

@@ -1,6 +1,6 @@
 // What the compiler knows of a job: the key's type, the input's two types, and which options belong to which kind.
 // Checked by `tsc`; vitest only runs it, and a declaration opens nothing.
-import type { Context, EnqueueReport, Handler, InputItem, ManyContext, Transaction } from 'regrow'
+import type { Context, EnqueueReport, EnqueueResult, Handler, InputItem, ManyContext, Transaction } from 'regrow'
 import { regrow, sql } from 'regrow'
 import { type PgliteTransaction, pglite } from 'regrow/pglite'
 import * as v from 'valibot'
@@ -35,7 +35,8 @@ test('the key has its own type in handler and enqueue', () => {
   expectTypeOf(both.enqueueMany).parameter(0).toEqualTypeOf<Iterable<In>>()
   expectTypeOf(both.handleMany).parameter(0).parameter(0).toEqualTypeOf<Out[]>()
   expectTypeOf(both.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<Out, PgliteTransaction>>()
-  expectTypeOf(both.enqueue).returns.resolves.toEqualTypeOf<EnqueueReport>()
+  expectTypeOf(both.enqueue).returns.resolves.toEqualTypeOf<EnqueueResult>()
+  expectTypeOf(both.enqueueMany).returns.resolves.toEqualTypeOf<EnqueueReport>()
 
   const wrong = () => {
     // @ts-expect-error an object is no bigint

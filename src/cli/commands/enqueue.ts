@@ -1,7 +1,7 @@
 // regrow enqueue: one key or one input, by the name of its job.
 
 import { nearest } from '../../base/suggest.ts'
-import type { EnqueueReport } from '../../index.ts'
+import type { EnqueueResult } from '../../index.ts'
 import { type DeclaredJob, operate } from '../../operate/index.ts'
 import { appArgs, command, usage } from '../command.ts'
 import { failureOf } from '../failure.ts'
@@ -44,12 +44,13 @@ export const enqueue = command({
       app.on('hint.dropped', ({ error }) => {
         why = error ? `: ${failureOf(error).message}` : ''
       })
-      const report = await job.enqueue(itemOf(job, args.item), options)
-      cli.out.result({ job: job.name, ...report }, () => told(job.name, report))
-      if (report.dropped > 0) cli.out.note(`The queue did not take the hint${why}. The work is safe: a sweep finds it.`)
+      const result = await job.enqueue(itemOf(job, args.item), options)
+      cli.out.result({ job: job.name, ...result }, () => `${job.name} ${visible(result.key)}: ${texts[result.status]}`)
+      const dropped = result.status === 'dropped'
+      if (dropped) cli.out.note(`The queue did not take the hint${why}. The work is safe: a sweep finds it.`)
       else if (!(await operate(app).queue()).shared)
         cli.out.note('The queue is in memory and ends with this process: a worker finds the work at its next sweep.')
-      return report.dropped > 0 ? 1 : 0
+      return dropped ? 1 : 0
     }),
 })
 
@@ -88,9 +89,9 @@ function unknown(name: string, jobs: readonly DeclaredJob[]) {
   )
 }
 
-function told(name: string, { added, merged, held, dropped, keys }: EnqueueReport): string {
-  const what = `${name} ${keys.map(visible).join(', ')}`
-  if (held > 0) return `${what}: stored; the job is paused, it runs when it is resumed`
-  if (dropped > 0) return `${what}: not hinted`
-  return added > 0 ? `${what}: enqueued` : merged > 0 ? `${what}: was enqueued already` : what
+const texts: Record<EnqueueResult['status'], string> = {
+  added: 'enqueued',
+  merged: 'was enqueued already',
+  dropped: 'not hinted',
+  held: 'stored; the job is paused, it runs when it is resumed',
 }

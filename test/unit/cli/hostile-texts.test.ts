@@ -128,7 +128,7 @@ function appOf(text: string) {
         kind: 'pending',
         key: 'text',
         handled: true,
-        enqueue: async () => ({ added: 1, keys: [text] }),
+        enqueue: async () => ({ key: text, status: 'added' }),
       },
     ],
     on: () => {},
