@@ -1,5 +1,5 @@
 // How fast one process drains a backlog on Postgres with the default guard: intents with an empty handler, rows that
-// handleMany marks done in one statement, and rows that each handler marks done by a statement, or a function, of ctx.tx.
+// a batch marks done in one statement, and rows that each handler marks done by a statement, or a function, of ctx.tx.
 import pg from 'pg'
 import { regrow, sql } from 'regrow'
 import { postgres } from 'regrow/postgres'
@@ -34,9 +34,10 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
   const handler = {
     intents: () => email.handle(() => {}),
     'rows.many': () =>
-      row.handleMany((ids, ctx) => ctx.tx(sql`update rows set state = 'done' where id = any(${sql.array(ids)})`)),
-    'rows.statement': () => row.handle((id, ctx) => ctx.tx(sql`update rows set state = 'done' where id = ${id}`)),
-    'rows.function': () => row.handle((id, ctx) => ctx.tx((tx) => tx.query(done, [id]))),
+      row.batches().handle((ids, ctx) => ctx.tx(sql`update rows set state = 'done' where id = any(${sql.array(ids)})`)),
+    'rows.statement': () =>
+      row.single().handle((id, ctx) => ctx.tx(sql`update rows set state = 'done' where id = ${id}`)),
+    'rows.function': () => row.single().handle((id, ctx) => ctx.tx((tx) => tx.query(done, [id]))),
   }[kind]()
   let left = count
   const drained = new Promise<void>((resolve) => {
@@ -60,7 +61,11 @@ export async function drain(url: string, kind: Kind, count: number, concurrency:
 function declare(url: string) {
   const app = regrow({ store: postgres(url), migrate: true })
   const email = app.job('bench.intent', { input: z.object({ n: z.number() }) })
-  const row = app.job('bench.row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  const pending = sql`select id from rows where state = 'pending'`
+  const row = {
+    single: () => app.job('bench.row', { key: 'bigint', pending }),
+    batches: () => app.job('bench.row', { key: 'bigint', pending, batch: 100 }),
+  }
   return { app, email, row }
 }
 
@@ -71,7 +76,7 @@ async function fill(url: string, client: pg.Client, kind: Kind, count: number): 
   else {
     await client.query(`insert into rows select n, 'pending' from generate_series(1, $1::int) n`, [count])
     await client.query('analyze rows')
-    await row.enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
+    await row.single().enqueueMany(Array.from({ length: count }, (_, n) => BigInt(n + 1)))
   }
   await app.close()
 }

@@ -24,7 +24,7 @@ export type {
   TransactionLike,
 } from './job/declaration.ts'
 export type { EventMap, EventMessage } from './job/event-map.ts'
-export type { Context, Handler, ManyContext, Transaction } from './job/handler.ts'
+export type { BatchContext, Context, Handler, Transaction } from './job/handler.ts'
 export type { BuiltQuery, CustomPending, Pending, PendingRow } from './job/pending.ts'
 export type { ScheduleOptions, Slot } from './job/schedule.ts'
 export { sql } from './job/sql.ts'

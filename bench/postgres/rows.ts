@@ -168,7 +168,7 @@ function drainMany({ own, peers }: { own: number; peers: number }): Scene {
   return [
     {
       id: 'postgres.drain.claim.many',
-      title: 'drain, rows marked done by handleMany',
+      title: 'drain, rows marked done in batches',
       unit: 'jobs/s',
       better: 'higher',
       guard: 'claim',

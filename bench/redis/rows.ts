@@ -99,7 +99,7 @@ function drainClaim({ many, one }: { many: number; one: number }): Scene {
     {
       ...shared,
       id: 'redis.drain.claim.many',
-      title: 'drain, rows marked done by handleMany',
+      title: 'drain, rows marked done in batches',
       mark: 3,
       jobs: many,
       regrow: perSecond({ measure: 'drain', jobs: many, update: 'many', settings: sizes.regrow.many }),

@@ -26,7 +26,10 @@ export function declare(bounds: { maxHints?: number } = { maxHints: 10_000_000 }
     ...(task.redis ? { queue: redis(task.redis, bounds) } : {}),
   })
   app.on('loop.failed', ({ loop, error }) => console.error(loop, error))
-  const row = app.job('row', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+  const options = { key: 'bigint', pending: sql`select id from rows where state = 'pending'` } as const
+  const batches = { ...options, batch: setting('batch', 100) }
+  // Typed as the others: what enqueues need not tell them apart.
+  const row = app.job('row', task.update === 'many' ? (batches as typeof options) : options)
   const email = app.job('email', { input: z.object({ to: z.string(), subject: z.string() }) })
   return { app, row, email }
 }

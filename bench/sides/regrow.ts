@@ -1,7 +1,7 @@
 // One measure of regrow in a process of its own: the task comes as JSON in the first argument, the figures leave as JSON
 // on stdout. The database is new, and its table `rows` holds as many pending rows as the task has jobs.
 import pg from 'pg'
-import { sql } from 'regrow'
+import { type PendingJob, sql } from 'regrow'
 import { z } from 'zod'
 import type { Figures, Steady, Task } from '../compare/task.ts'
 import { type Declared, declare, enqueuing, setting, task, weight, wipe } from './ground.ts'
@@ -82,14 +82,16 @@ async function drain(): Promise<Figures> {
   return took
 }
 
+type Batches = PendingJob<'bigint', pg.PoolClient, number>
+
 /** Handlers as the task asks for; statements have names, as those of the peers have. */
 function handlers({ row, email }: Declared) {
   const many = { name: 'many', text: `update rows set state = 'done' where id = any($1::text::bigint[])` }
   if (task.data === 'input') return email.handle(() => {})
   if (task.update === 'many')
-    return row.handleMany((ids, ctx) => ctx.tx((tx) => tx.query({ ...many, values: [`{${ids.join(',')}}`] })), {
-      batch: setting('batch', 100),
-    })
+    return (row as unknown as Batches).handle((ids, ctx) =>
+      ctx.tx((tx) => tx.query({ ...many, values: [`{${ids.join(',')}}`] })),
+    )
   if (task.update === 'one')
     return row.handle((id, ctx) => ctx.tx(sql`update rows set state = 'done' where id = ${id}`))
   return row.handle(() => {})

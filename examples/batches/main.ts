@@ -28,10 +28,11 @@ const ship = app.job('parcel.ship', {
   key: 'int',
   pending: sql`select id from parcels where state = 'packed'`,
   retry: { attempts: 6, delay: '0ms', backoff: 'fixed' },
+  batch: 100,
 })
 
 const calls: number[][] = []
-const handler = ship.handleMany(async (ids, ctx) => {
+const handler = ship.handle(async (ids, ctx) => {
   calls.push([...ids])
   console.log(`call of ${ids.length}: ${ids.join(' ')}`)
   const refused = await sendAll(ids) // when it throws, the keys of this call fail, and come back in halves

@@ -1,6 +1,5 @@
 // `app.job`: reads a declaration, keeps it, and returns the job with its enqueue. Nothing is thrown here: mistakes wait in the registry.
 
-import { optionMistakes, readElsewhere } from '../base/options.ts'
 import { enqueuingTogether } from '../enqueue/coalesce.ts'
 import { type EnqueuePorts, enqueueInputs, enqueueKeys, enqueueSlots } from '../enqueue/enqueue.ts'
 import type { EnqueueReport, EnqueueResult } from '../job/declaration.ts'
@@ -34,11 +33,7 @@ export function declaringJobs(resources: Resources, ports: EnqueuePorts, serving
       name,
       enqueue: one,
       enqueueMany: many,
-      handle: (run: Handler['run']): Handler => ({ job, many: false, batchMax: 1, run }),
-      handleMany: (run: Handler['run'], choice: { batch?: number } = {}): Handler => {
-        registry.blame(...optionMistakes(`handleMany of "${name}"`, choice, { batch: readElsewhere }))
-        return { job, many: true, batchMax: choice?.batch ?? 100, run }
-      },
+      handle: (run: Handler['run']): Handler => ({ job, run }),
     }
   }
 }

@@ -114,9 +114,6 @@ export function readWork(
   const names = handlers.map(({ job }) => job.name)
   for (const name of new Set(names.filter((each, i) => names.indexOf(each) !== i)))
     mistakes.push(`${where}: "${name}" has two handlers; one \`run\` or one handler of a job`)
-  for (const { job, batchMax } of handlers)
-    if (!isCount(batchMax))
-      mistakes.push(`${where}: \`batch\` of "${job.name}" is ${String(batchMax)}; expected a whole number from 1`)
   const chosen = choose(choice, handlers, declared, { mistakes, where })
   if (mistakes.length > 0) throw new RegrowError('bad_options', mistakes.join('\n'), 'Mend that and start again.')
   return { handlers: chosen, concurrency: concurrency as number }
@@ -136,9 +133,7 @@ function givenHandlers(
   return given.filter((each: unknown, i) => {
     const { job, run } = (each ?? {}) as Partial<Handler>
     if (typeof job?.name !== 'string')
-      mistakes.push(
-        `${where}: \`handlers[${i}]\` is ${kindOfValue(each)}; expected what job.handle(…) or job.handleMany(…) returns`,
-      )
+      mistakes.push(`${where}: \`handlers[${i}]\` is ${kindOfValue(each)}; expected what job.handle(…) returns`)
     else if (typeof run !== 'function')
       mistakes.push(`${where}: the handler of "${job.name}" is ${kindOfValue(run)}; expected a function`)
     else if (!jobs.includes(job))

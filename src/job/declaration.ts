@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Duration } from '../base/duration.ts'
 import type { Covers } from './covers.ts'
-import type { Context, Handler, ManyContext, Transaction } from './handler.ts'
+import type { BatchContext, Context, Handler, Transaction } from './handler.ts'
 import type { KeyIn, KeyOut, KeyShape } from './key.ts'
 import type { Pending } from './pending.ts'
 import type { ScheduleOptions, Slot } from './schedule.ts'
@@ -40,23 +40,42 @@ export interface CommonOptions {
   }
 }
 
+/** Keys that a call of the handler gets at most; undefined: it gets one key, by itself. */
+type Batch = number | undefined
+
+/** The handler of a job of rows. With a `batch` it gets an array of keys, and `ctx.fail(key, error)` marks one of them. */
+type PendingRun<S extends KeyShape, Tx = Transaction, B extends Batch = undefined> = B extends number
+  ? (keys: KeyOut<S>[], ctx: BatchContext<KeyOut<S>, Tx>) => unknown
+  : (key: KeyOut<S>, ctx: Context<Tx>) => unknown
+
+/** The handler of a job of inputs. With a `batch` it gets an array of inputs with their ids, by which it marks them. */
+type InputRun<Schema extends StandardSchemaV1, Tx = Transaction, B extends Batch = undefined> = B extends number
+  ? (items: InputItem<StandardSchemaV1.InferOutput<Schema>>[], ctx: BatchContext<string, Tx>) => unknown
+  : (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown
+
 /** A job whose work is rows of your own. Only `key` says what the key is: a handler's own annotation is checked, not believed. */
-export interface PendingOptions<S extends KeyShape, Tx = Transaction> extends CommonOptions {
+export interface PendingOptions<S extends KeyShape, Tx = Transaction, B extends Batch = undefined>
+  extends CommonOptions {
   /** Type of the key column: 'text' (default), 'int', 'bigint', 'uuid', or an object of these for a composite key. */
   key?: S
   /** Which rows imply that the job should run? Returns the key; may return `version` and `run_at`. */
   pending: Pending<KeyOut<NoInfer<S>>>
   /** The column that tells the state of these rows, and its values that need no work: held against the database by `doctor`. */
   covers?: Covers | readonly Covers[]
+  /** Keys that a call of the handler gets at most: it is given an array of them. Defaults to one key, by itself. */
+  batch?: B
   /** The handler, where declaration and handler live in one file. */
-  run?: (key: KeyOut<NoInfer<S>>, ctx: Context<Tx>) => unknown
+  run?: PendingRun<NoInfer<S>, Tx, NoInfer<B>>
 }
 
 /** A job whose work has no natural row: its input is stored as an intent. */
-export interface InputOptions<Schema extends StandardSchemaV1, Tx = Transaction> extends CommonOptions {
+export interface InputOptions<Schema extends StandardSchemaV1, Tx = Transaction, B extends Batch = undefined>
+  extends CommonOptions {
   /** Standard Schema (zod, valibot, …) of the input. */
   input: Schema
-  run?: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown
+  /** Inputs that a call of the handler gets at most: it is given an array of `{ id, input }`. Defaults to one input, by itself. */
+  batch?: B
+  run?: InputRun<NoInfer<Schema>, Tx, NoInfer<B>>
 }
 
 /** A job that recurs: each instant of its schedule is a slot, which ran or was skipped with a reason. */
@@ -123,18 +142,13 @@ export interface EnqueueReport {
   readonly keys: readonly string[]
 }
 
-export interface PendingJob<S extends KeyShape, Tx = Transaction> {
+export interface PendingJob<S extends KeyShape, Tx = Transaction, B extends Batch = undefined> {
   readonly name: string
   /** Runs the key soon. Only for speed: the pending query is the guarantee. */
   enqueue(key: KeyIn<S>, options?: EnqueuePendingOptions): Promise<EnqueueResult>
   enqueueMany(keys: Iterable<KeyIn<S>>, options?: EnqueuePendingOptions): Promise<EnqueueReport>
   /** The handler, in a file that only workers import. */
-  handle(run: (key: KeyOut<S>, ctx: Context<Tx>) => unknown): Handler
-  /** A handler of many keys at once, 100 at most unless `batch` says otherwise; `ctx.fail(key, error)` marks one. */
-  handleMany(
-    run: (keys: KeyOut<S>[], ctx: ManyContext<KeyOut<S>, Tx>) => unknown,
-    options?: { batch?: number },
-  ): Handler
+  handle(run: PendingRun<S, Tx, B>): Handler
 }
 
 /** One input of a batch, with the id of its intent. */
@@ -143,7 +157,7 @@ export interface InputItem<Input> {
   readonly input: Input
 }
 
-export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction> {
+export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction, B extends Batch = undefined> {
   readonly name: string
   /** Stores an intent and hints it. When this returns, the work is certain. */
   enqueue(input: StandardSchemaV1.InferInput<Schema>, options?: EnqueueInputOptions): Promise<EnqueueResult>
@@ -151,11 +165,8 @@ export interface InputJob<Schema extends StandardSchemaV1, Tx = Transaction> {
     inputs: Iterable<StandardSchemaV1.InferInput<Schema>>,
     options?: Omit<EnqueueInputOptions, 'id' | 'unique'>,
   ): Promise<EnqueueReport>
-  handle(run: (input: StandardSchemaV1.InferOutput<Schema>, ctx: Context<Tx>) => unknown): Handler
-  handleMany(
-    run: (items: InputItem<StandardSchemaV1.InferOutput<Schema>>[], ctx: ManyContext<string, Tx>) => unknown,
-    options?: { batch?: number },
-  ): Handler
+  /** The handler, in a file that only workers import. */
+  handle(run: InputRun<Schema, Tx, B>): Handler
 }
 
 export interface RecurringJob<Tx = Transaction> {
@@ -170,13 +181,13 @@ type ScheduleStandsAlone =
 
 /** Declares a job and binds it to the app. A job has exactly one of `pending`, `input` and `schedule`. */
 export interface DeclareJob<Tx = Transaction> {
-  <Schema extends StandardSchemaV1>(
+  <Schema extends StandardSchemaV1, B extends Batch = undefined>(
     name: string,
-    options: InputOptions<Schema, Tx> & { pending?: never; schedule?: never },
-  ): InputJob<Schema, Tx>
+    options: InputOptions<Schema, Tx, B> & { pending?: never; schedule?: never },
+  ): InputJob<Schema, Tx, B>
   (name: string, options: RecurringOptions<Tx> & { pending?: never; input?: never }): RecurringJob<Tx>
-  <const S extends KeyShape = 'text'>(
+  <const S extends KeyShape = 'text', B extends Batch = undefined>(
     name: string,
-    options: PendingOptions<S, Tx> & { input?: never; schedule?: ScheduleStandsAlone },
-  ): PendingJob<S, Tx>
+    options: PendingOptions<S, Tx, B> & { input?: never; schedule?: ScheduleStandsAlone },
+  ): PendingJob<S, Tx, B>
 }

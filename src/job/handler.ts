@@ -35,8 +35,8 @@ export interface Context<Tx = Transaction> {
   readonly log: { info(message: string): void; warn(message: string): void; error(message: string): void }
 }
 
-/** What a run of many keys may use. */
-export interface ManyContext<K, Tx = Transaction>
+/** What a run of a batch may use. */
+export interface BatchContext<K, Tx = Transaction>
   extends Omit<Context<Tx>, 'attempt' | 'idempotencyKey' | 'again' | 'quarantine'> {
   /** Marks one key as failed; the others succeed when the handler returns. */
   fail(key: K, error: unknown): void
@@ -49,9 +49,6 @@ export interface ManyContext<K, Tx = Transaction>
 /** A handler bound to its job; give it to `app.work({ handlers })`. */
 export interface Handler {
   readonly job: Job
-  readonly many: boolean
-  /** Keys per call, at most. */
-  readonly batchMax: number
-  /** Gets one value, or for a handler of many an array. */
+  /** Gets one value, or an array where the job has a `batch`. */
   readonly run: (value: never, ctx: never) => unknown
 }

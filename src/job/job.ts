@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { milliseconds } from '../base/duration.ts'
 import { messageOf } from '../base/errors.ts'
+import { shown } from '../base/options.ts'
 import { isOptions, kindOfValue, unknownOptions } from '../base/suggest.ts'
 import { type CoveredState, readCovers } from './covers.ts'
 import type { CommonOptions } from './declaration.ts'
@@ -26,6 +27,8 @@ export interface Job {
   readonly timeoutMs: number
   /** Calls at a time in one process; null: as many as the process has. */
   readonly concurrency: number | null
+  /** Keys that a call of its handler gets at most, as an array; null: it gets one key, by itself. */
+  readonly batch: number | null
   readonly uniqueUntil: 'start' | 'success'
   readonly sweepEveryMs: number
   readonly sweepJitterMs: number
@@ -46,6 +49,7 @@ export type GivenOptions = CommonOptions & {
   input?: unknown
   schedule?: unknown
   covers?: unknown
+  batch?: unknown
   run?: unknown
 }
 
@@ -58,6 +62,7 @@ const known = [
   'retry',
   'timeout',
   'concurrency',
+  'batch',
   'uniqueUntil',
   'sweep',
   'covers',
@@ -109,9 +114,11 @@ export function readJob(name: string, given: unknown): { job: Job; mistakes: str
   if (options.input !== undefined && !isSchema(options.input))
     wrong('`input` is no Standard Schema (zod, valibot and others make them)')
   if (options.run !== undefined && typeof options.run !== 'function') wrong('`run` is no function')
-  const { concurrency } = options
-  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1))
-    wrong(`\`concurrency\` is ${String(concurrency)}; expected a whole number from 1`)
+  for (const name of ['concurrency', 'batch'] as const)
+    if (options[name] !== undefined && !(Number.isInteger(options[name]) && (options[name] as number) >= 1))
+      wrong(`\`${name}\` is ${shown(options[name])}; expected a whole number from 1`)
+  if (options.schedule !== undefined && options.batch !== undefined)
+    wrong('`batch` belongs to `pending` and `input` jobs; each slot of a schedule is a call by itself')
   if (options.uniqueUntil !== undefined && !['start', 'success'].includes(options.uniqueUntil))
     wrong(`\`uniqueUntil\` is ${JSON.stringify(options.uniqueUntil)}; expected 'start' or 'success'`)
 
@@ -145,7 +152,8 @@ export function readJob(name: string, given: unknown): { job: Job; mistakes: str
       schedule: recurs?.recurrence ?? null,
       retry: readRetry(group(options.retry, 'retry', '{ attempts: 20 }'), where, mistakes, duration),
       timeoutMs: duration(options.timeout, 'timeout', 15 * 60_000),
-      concurrency: concurrency ?? null,
+      concurrency: options.concurrency ?? null,
+      batch: (options.batch as number | undefined) ?? null,
       uniqueUntil: options.uniqueUntil ?? 'start',
       sweepEveryMs: duration(sweep.every, 'sweep.every', 60_000),
       sweepJitterMs: duration(sweep.jitter, 'sweep.jitter', 0),

@@ -15,7 +15,7 @@ export interface RetryPolicy {
 /** How one run ended. */
 export type Outcome =
   | { readonly kind: 'success' }
-  /** `together`: how many keys may share the next call, after a call of many that threw. */
+  /** `together`: how many keys may share the next call, after a batch that threw. */
   | { readonly kind: 'failure'; readonly error: unknown; readonly together?: number }
   | { readonly kind: 'again'; readonly inMs: number }
   | { readonly kind: 'quarantine'; readonly reason: string }

@@ -15,8 +15,7 @@ export class Registry {
     if (this.#jobs.has(name))
       this.#mistakes.push(`job "${name}": declared twice; a name is the identity of one kind of work`)
     this.#jobs.set(name, job)
-    if (typeof options.run === 'function')
-      this.#inline.set(name, { job, many: false, batchMax: 1, run: options.run as Handler['run'] })
+    if (typeof options.run === 'function') this.#inline.set(name, { job, run: options.run as Handler['run'] })
     return job
   }
 

@@ -27,6 +27,7 @@ const job: Job = {
   retry: { attemptsMax: 1_000_000, backoff: 'exponential', backoffMs: 1_000, backoffMaxMs: 60_000 },
   timeoutMs: 60_000,
   concurrency: null,
+  batch: null,
   uniqueUntil: 'start',
   sweepEveryMs: 60_000,
   sweepJitterMs: 0,
@@ -68,7 +69,7 @@ export function handOver(ports: HandOverPorts): Handler {
     }
     await handInput(ports, row, slot, newId(ports.clock.wall()), ctx)
   }
-  return { job, many: false, batchMax: 1, run: run as Handler['run'] }
+  return { job, run: run as Handler['run'] }
 }
 
 const tellSkipped = ({ events }: HandOverPorts, { schedule, at }: Slot, reason: SkipReason) =>

@@ -110,7 +110,7 @@ export class Pipeline {
     let used = 0
     let hints = popped
     try {
-      if (handler.many) hints = await fillBatch(queue, handler, popped)
+      if (handler.job.batch !== null) hints = await fillBatch(queue, handler, popped)
       const ready = await this.#claim(handler, hints, receipt)
       const held = reserved.claimed()
       // While a suspect runs alone nothing else starts, not even what was popped before it.

@@ -127,15 +127,20 @@ export class Intake {
    */
   #sized(jobs: PopRequest['jobs']): Pick<PopRequest, 'jobs' | 'limit'> {
     const { free } = this.#ports.slots
-    const isMany = ({ job }: { readonly job: string }) => this.#handlers.get(job)?.many === true
-    const batches = jobs.filter(isMany)
+    const batchOf = ({ job }: { readonly job: string }) => this.#handlers.get(job)?.job.batch ?? null
+    const takesBatches = (each: { readonly job: string }) => batchOf(each) !== null
+    const batches = jobs.filter(takesBatches)
     const others = jobs.length - batches.length
     const left = Math.floor((free - batches.length) / Math.max(1, others))
-    if (batches.length === 0 || left < Math.min(1, others) || jobs.some((each) => !isMany(each) && !isOwn(each.job)))
+    if (
+      batches.length === 0 ||
+      left < Math.min(1, others) ||
+      jobs.some((each) => !takesBatches(each) && !isOwn(each.job))
+    )
       return { jobs, limit: free }
-    const smallest = Math.min(...batches.map(({ job }) => this.#handlers.get(job)?.batchMax ?? 1))
+    const smallest = Math.min(...batches.map((each) => batchOf(each) ?? 1))
     return {
-      jobs: jobs.map((each) => (isMany(each) ? each : { ...each, limit: Math.min(each.limit, left) })),
+      jobs: jobs.map((each) => (takesBatches(each) ? each : { ...each, limit: Math.min(each.limit, left) })),
       limit: Math.max(free, smallest),
     }
   }
@@ -160,7 +165,7 @@ export class Intake {
     const { slots, claiming, slow } = this.#ports
     const handler = this.#handlers.get(name)
     if (!handler || claiming(name) >= (slow(name) ? 1 : claimingMax)) return 0
-    return slots.room(name) * (handler.many ? handler.batchMax : 1)
+    return slots.room(name) * (handler.job.batch ?? 1)
   }
 
   readonly #anyRoom = (): boolean => [...this.#handlers.keys()].some((name) => this.#room(name) > 0)
@@ -195,10 +200,10 @@ export class Intake {
       const handler = this.#handlers.get(name)
       if (!handler) continue
       // A batch is one call and has one slot; what was popped for all free slots may be several of them.
-      const size = handler.many ? handler.batchMax : claimMax
+      const size = handler.job.batch ?? claimMax
       for (let at = 0; at < batch.length; at += size) {
         const part = batch.slice(at, at + size)
-        const calls = handler.many ? 1 : part.length
+        const calls = handler.job.batch === null ? part.length : 1
         this.#ports.slots.take(calls, name)
         starting.push(this.#ports.through(handler, { hints: part, ...rest }, calls))
       }
@@ -213,7 +218,7 @@ export async function fillBatch(
   handler: Handler,
   popped: readonly PoppedHint[],
 ): Promise<readonly PoppedHint[]> {
-  const limit = handler.batchMax - popped.length
+  const limit = (handler.job.batch ?? 0) - popped.length
   if (limit <= 0) return popped
   const { hints } = await queue.pop({ jobs: [{ job: handler.job.name, limit }], limit, waitMs: 0 })
   return [...popped, ...hints]

@@ -71,7 +71,7 @@ export class Worker {
       mayStart: () => this.sure() && !this.#pipeline.solo.holding && !budget.spent,
       claiming: (job) => this.#open.of(job),
       slow: (job) => shared.slowJobs.has(job),
-      receipts: ({ job, many }) => !many && !job.slots && claimsAtOnce && ports.source(job).redeems === true,
+      receipts: ({ job }) => job.batch === null && !job.slots && claimsAtOnce && ports.source(job).redeems === true,
       through: (handler, batch, slots) =>
         this.#open.track(handler.job.name, batch.hints, () => this.#pipeline.process(handler, batch, slots)),
     })

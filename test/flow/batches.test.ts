@@ -15,10 +15,10 @@ const states = (told: readonly { key: string; state: string }[]) =>
 
 test('each key of a batch gets the outcome that the handler marks; the rest succeeds', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' }, batch: 100 })
   const batches: number[][] = []
   const keys: string[] = []
-  const handler = job.handleMany(async (ids, ctx) => {
+  const handler = job.handle(async (ids, ctx) => {
     batches.push(ids)
     keys.push(ctx.idempotencyKey(3))
     ctx.fail(2, new Error('only this one'))
@@ -46,10 +46,30 @@ test('each key of a batch gets the outcome that the handler marks; the rest succ
   ])
 })
 
+test('a `run` beside the declaration gets the batch as well, and no more keys than it may have', async () => {
+  const { app, ear } = world.app()
+  const batches: number[][] = []
+  const job = app.job('thing.many', {
+    key: 'int',
+    pending,
+    sweep: { every: '1h' },
+    batch: 2,
+    async run(ids, ctx) {
+      batches.push(ids)
+      await ctx.tx((tx) => tx.query(`update things set state = 'done' where id = any ($1::int[])`, [ids as never]))
+    },
+  })
+  await add(5)
+  await job.enqueueMany([1, 2, 3, 4, 5])
+  await world.work(app)
+  await world.until(() => ear.of('job.settled', { state: 'done' }).length === 5)
+  expect(batches.map(({ length }) => length).sort()).toEqual([1, 2, 2])
+})
+
 test('a batch that throws fails each of its keys, but for those that it had marked', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
-  const handler = job.handleMany((_, ctx) => {
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' }, batch: 100 })
+  const handler = job.handle((_, ctx) => {
     ctx.quarantine(2, 'marked')
     throw new Error('the whole batch')
   })
@@ -62,8 +82,8 @@ test('a batch that throws fails each of its keys, but for those that it had mark
 
 test('ctx.tx settles the keys that are not marked, in one commit with their effects', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
-  const handler = job.handleMany(async (ids, ctx) => {
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' }, batch: 100 })
+  const handler = job.handle(async (ids, ctx) => {
     ctx.fail(2, 'not this one')
     const rest = ids.filter((id) => id !== 2)
     await ctx.tx((tx) =>
@@ -86,8 +106,8 @@ test('ctx.tx settles the keys that are not marked, in one commit with their effe
 
 test('a second ctx.tx beside the first fails the keys that are not marked, and commits nothing', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' } })
-  const handler = job.handleMany(async (_, ctx) => {
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, sweep: { every: '1h' }, batch: 100 })
+  const handler = job.handle(async (_, ctx) => {
     ctx.quarantine(2, 'marked')
     const done = () => ctx.tx((tx) => tx.query(`update things set state = 'done'`))
     await Promise.allSettled([done(), done()])
@@ -102,8 +122,8 @@ test('a second ctx.tx beside the first fails the keys that are not marked, and c
 
 test('a key that is not in the batch cannot be marked', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' } })
-  const handler = job.handleMany((_, ctx) => ctx.fail(99, new Error('whose?')))
+  const job = app.job('thing.many', { key: 'int', pending, retry: { delay: '1h' }, batch: 100 })
+  const handler = job.handle((_, ctx) => ctx.fail(99, new Error('whose?')))
   await world.work(app, { handlers: [handler] })
   await add(1)
   await job.enqueue(1)
@@ -113,9 +133,9 @@ test('a key that is not in the batch cannot be marked', async () => {
 
 test('inputs come with the ids of their intents, by which they are marked', async () => {
   const { app, ear } = world.app()
-  const job = app.job('mail.send', { input: z.object({ to: z.string() }), retry: { delay: '1h' } })
+  const job = app.job('mail.send', { input: z.object({ to: z.string() }), retry: { delay: '1h' }, batch: 100 })
   const sent: string[] = []
-  const handler = job.handleMany((items, ctx) => {
+  const handler = job.handle((items, ctx) => {
     for (const { id, input } of items)
       if (input.to === 'bad') ctx.fail(id, new Error('no such address'))
       else sent.push(input.to)
@@ -133,9 +153,9 @@ test('one stored input that no longer fits the schema fails alone; its neighbour
     .job('mail.send', { input: z.object({ to: z.string() }) })
     .enqueueMany(['a@b.example', 'bad', 'c@d.example'].map((to) => ({ to })))
   const { app, ear } = world.app()
-  const job = app.job('mail.send', { input: z.object({ to: z.email() }), retry: { attempts: 1 } })
+  const job = app.job('mail.send', { input: z.object({ to: z.email() }), retry: { attempts: 1 }, batch: 100 })
   const sent: string[] = []
-  const handler = job.handleMany((items) => {
+  const handler = job.handle((items) => {
     sent.push(...items.map(({ input }) => input.to))
   })
   await world.work(app, { handlers: [handler] })
@@ -146,13 +166,13 @@ test('one stored input that no longer fits the schema fails alone; its neighbour
 
 test('a key that waits for another look and is enqueued again is one key of its batch', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' }, batch: 100 })
   const batches: number[][] = []
   let letGo = () => {}
   const held = new Promise<void>((resolve) => {
     letGo = resolve
   })
-  const handler = job.handleMany(async (ids) => {
+  const handler = job.handle(async (ids) => {
     batches.push(ids)
     if (ids.includes(2)) await held
     await mark(ids)

@@ -24,15 +24,13 @@ function jobs(app: App, may: Promise<void>) {
   const job = app.job('thing.make', {
     pending: sql`select id, run_at from things where state = 'pending'`,
     sweep: { every: everyMs },
+    batch: 20,
   })
   const other = app.job('other', { pending: sql`select id from things where state = 'other'`, sweep: { every: 5_000 } })
-  const handler = job.handleMany(
-    async (ids, ctx) => {
-      await may
-      await ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)]))
-    },
-    { batch: 20 },
-  )
+  const handler = job.handle(async (ids, ctx) => {
+    await may
+    await ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)]))
+  })
   return { job, handlers: [handler, other.handle(async () => {})] }
 }
 

@@ -58,8 +58,9 @@ test('a batch that needs more calls than there are slots, and cannot be given ba
   const job = app.job('thing.many', {
     pending: sql`select id from things where state = 'pending'`,
     sweep: { every: '1h' },
+    batch: 100,
   })
-  const handler = job.handleMany((ids) => db.query(`update things set state = 'done' where id = any($1)`, [ids]))
+  const handler = job.handle((ids) => db.query(`update things set state = 'done' where id = any($1)`, [ids]))
   await job.enqueueMany(['x', 'y', 'z'])
   // Each has failed in a batch and runs by itself now; there is one slot.
   const worker = app.work({ handlers: [handler], concurrency: 1 })

@@ -39,7 +39,7 @@ test('an app with an unreachable store is made, given jobs and handlers, and not
   const app = regrow({ store })
   const rows = app.job('rows', { pending, run() {} })
   rows.handle(() => {})
-  app.job('mails', { input: z.string() }).handleMany(() => {})
+  app.job('mails', { input: z.string(), batch: 100 }).handle(() => {})
   app.on('job.started', () => {})
   operate(app).jobs()
   regrow({ store: postgres(url), queue: memory() }).job('a', { pending })
@@ -151,13 +151,11 @@ test.each<[string, unknown, string]>([
 test('mistakes in the options of a worker are told at once', () => {
   const app = regrow({ store: postgres(nowhere) })
   const job = app.job('rows', { pending, run() {} })
-  const many = app.job('many', { pending }).handleMany(() => {}, { batch: 0 })
-  const start = () => app.work({ concurency: 5, concurrency: 0, handlers: [job.handle(() => {}), many] } as never)
+  const start = () => app.work({ concurency: 5, concurrency: 0, handlers: [job.handle(() => {})] } as never)
   for (const sentence of [
     'work(): unknown option "concurency"; did you mean "concurrency"?',
     'work(): `concurrency` is 0; expected a whole number from 1',
     'work(): "rows" has two handlers',
-    'work(): `batch` of "many" is 0',
   ])
     expect(start).toThrow(sentence)
 })

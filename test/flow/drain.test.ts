@@ -77,14 +77,11 @@ test('a slot that is due runs, one that is not does not', async () => {
 test('`max` is the number of keys that it starts, also of batches; the next drain goes on', async () => {
   const { app } = world.app()
   let most = 0
-  const thing = app.job('thing', { pending })
-  const handler = thing.handleMany(
-    async (ids) => {
-      most = Math.max(most, ids.length)
-      for (const id of ids) await done(id)
-    },
-    { batch: 4 },
-  )
+  const thing = app.job('thing', { pending, batch: 4 })
+  const handler = thing.handle(async (ids) => {
+    most = Math.max(most, ids.length)
+    for (const id of ids) await done(id)
+  })
   await insert(...Array.from({ length: 25 }, (_, i) => `k${i}`))
   const first = await drain(app, { handlers: [handler], max: 10 })
   expect(first).toMatchObject({ runs: 10, succeeded: 10, ended: 'max' })

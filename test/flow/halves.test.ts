@@ -20,9 +20,10 @@ async function poisoned(count: number, attempts: number, concurrency = 10) {
     pending,
     retry: { attempts, delay: '10s', backoff: 'fixed' },
     sweep: { every: '1h' },
+    batch: 100,
   })
   const calls: number[][] = []
-  const handler = job.handleMany(async (ids) => {
+  const handler = job.handle(async (ids) => {
     calls.push([...ids].sort((a, b) => a - b))
     if (ids.includes(3)) throw new Error('3 is bad')
     await mark(ids)
@@ -63,9 +64,9 @@ test('halves share the slots there are: what finds none is given back and comes 
 test('a call that is given up after its timeout is halved like one that throws', async () => {
   const { app, ear } = world.app()
   const retry = { attempts: 3, delay: '1s', backoff: 'fixed' } as const
-  const job = app.job('thing.many', { key: 'int', pending, retry, timeout: '5s', sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, retry, timeout: '5s', sweep: { every: '1h' }, batch: 100 })
   const calls: number[][] = []
-  const handler = job.handleMany(async (ids) => {
+  const handler = job.handle(async (ids) => {
     calls.push([...ids].sort((a, b) => a - b))
     if (ids.includes(3)) await new Promise(() => {})
     await mark(ids)
@@ -82,9 +83,9 @@ test('a call that is given up after its timeout is halved like one that throws',
 test('a key that ctx.fail marked has its last attempt to itself, too: what its neighbour throws does not quarantine it', async () => {
   const { app, ear } = world.app()
   const retry = { attempts: 2, delay: '10s', backoff: 'fixed' } as const
-  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' }, batch: 100 })
   const calls: number[][] = []
-  const handler = job.handleMany(async (ids, ctx) => {
+  const handler = job.handle(async (ids, ctx) => {
     calls.push([...ids].sort((a, b) => a - b))
     if (ids.includes(3)) throw new Error('3 is bad')
     if (calls.length === 1) return ctx.fail(1, new Error('not today'))
@@ -107,9 +108,9 @@ test('a key that ctx.fail marked has its last attempt to itself, too: what its n
 test('keys that never failed are not put beside those that did', async () => {
   const { app, ear } = world.app()
   const retry = { delay: '10s', backoff: 'fixed' } as const
-  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, retry, sweep: { every: '1h' }, batch: 100 })
   const calls: number[][] = []
-  const handler = job.handleMany(async (ids) => {
+  const handler = job.handle(async (ids) => {
     calls.push([...ids].sort((a, b) => a - b))
     if (calls.length === 1) throw new Error('the first call fails')
     await mark(ids)
@@ -128,9 +129,9 @@ test('keys that never failed are not put beside those that did', async () => {
 
 test('when one key of a batch is lost, ctx.tx rolls back and the rest runs again; nothing is counted', async () => {
   const { app, ear } = world.app()
-  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' } })
+  const job = app.job('thing.many', { key: 'int', pending, sweep: { every: '1h' }, batch: 100 })
   const calls: number[][] = []
-  const handler = job.handleMany(async (ids, ctx) => {
+  const handler = job.handle(async (ids, ctx) => {
     calls.push([...ids].sort((a, b) => a - b))
     // Somebody else has taken 2 meanwhile, as after a lease that ran out.
     if (calls.length === 1)

@@ -35,17 +35,18 @@ function heard<Name extends keyof EventMap>(name: Name, times = 1): Promise<Even
 
 test('a handler of many keys gets no more than its batch, however many slots are free', async () => {
   await db.exec(`insert into things (id) select n from generate_series(1, 60) n`)
-  const job = app.job('thing.many', { key: 'int', pending: sql`select id from things where state = 'pending'` })
+  const job = app.job('thing.many', {
+    key: 'int',
+    pending: sql`select id from things where state = 'pending'`,
+    batch: 10,
+  })
   const sizes: number[] = []
-  const handler = job.handleMany(
-    (ids, ctx) => {
-      sizes.push(ids.length)
-      return ctx.tx((tx) =>
-        tx.query(`update things set state = 'done' where id = any($1::text::int[])`, [`{${ids.join(',')}}`]),
-      )
-    },
-    { batch: 10 },
-  )
+  const handler = job.handle((ids, ctx) => {
+    sizes.push(ids.length)
+    return ctx.tx((tx) =>
+      tx.query(`update things set state = 'done' where id = any($1::text::int[])`, [`{${ids.join(',')}}`]),
+    )
+  })
   await job.enqueueMany(Array.from({ length: 60 }, (_, i) => i + 1))
   const done = heard('job.settled', 60)
   const worker = app.work({ concurrency: 50, handlers: [handler] })

@@ -81,41 +81,41 @@ function declare({ store, query }: Place) {
       `{${ids.join(',')}}`,
     ])
   const jobs: { enqueue(id: number): Promise<unknown> }[] = []
-  const job = (way: Way) => {
-    const declared = app.job(way, {
+  const kept = <Job extends (typeof jobs)[number]>(job: Job): Job => {
+    jobs.push(job)
+    return job
+  }
+  const optionsOf = (way: Way) =>
+    ({
       key: 'int',
       pending: sql`select id from things where way = ${way} and state = 'pending'`,
       retry: { attempts, delay: 1 },
       sweep: { every: '1h' },
-    })
-    jobs.push(declared)
-    return declared
-  }
+    }) as const
+  const one = (way: Way) => kept(app.job(way, optionsOf(way)))
+  const batches = (way: Way, batch: number) => kept(app.job(way, { ...optionsOf(way), batch }))
   const within = (way: Way, ids: readonly number[]) =>
     (async (tx: Tx) => {
       await mark(tx, way, ids)
       for (const id of ids) breakWith(id)
     }) as never
   const handlers = [
-    job('at_once').handle((id) => {
+    one('at_once').handle((id) => {
       breakWith(id)
       return mark({ query }, 'at_once', [id]) as never
     }),
-    job('later').handle(async (id) => {
+    one('later').handle(async (id) => {
       await mark({ query }, 'later', id > hostileValues.length ? [id] : [])
       breakWith(id)
     }),
-    job('in_tx').handle((id, ctx) => ctx.tx(within('in_tx', [id]))),
-    job('unawaited_tx').handle((id, ctx) => void ctx.tx(within('unawaited_tx', [id]))),
-    job('many').handleMany(
-      async (ids) => {
-        for (const id of ids) breakWith(id)
-        await mark({ query }, 'many', ids)
-      },
-      { batch: 5 },
-    ),
-    job('many_in_tx').handleMany((ids, ctx) => ctx.tx(within('many_in_tx', ids)), { batch: 5 }),
-    job('marked').handleMany(async (ids, ctx) => {
+    one('in_tx').handle((id, ctx) => ctx.tx(within('in_tx', [id]))),
+    one('unawaited_tx').handle((id, ctx) => void ctx.tx(within('unawaited_tx', [id]))),
+    batches('many', 5).handle(async (ids) => {
+      for (const id of ids) breakWith(id)
+      await mark({ query }, 'many', ids)
+    }),
+    batches('many_in_tx', 5).handle((ids, ctx) => ctx.tx(within('many_in_tx', ids))),
+    batches('marked', 100).handle(async (ids, ctx) => {
       for (const id of ids)
         try {
           breakWith(id)

@@ -157,26 +157,24 @@ describe('a job at its limit', () => {
   })
 })
 
-test('a call of handleMany counts as one, however many keys it has', async () => {
+test('a batch counts as one call, however many keys it has', async () => {
   const { app, ear } = world.app()
   const job = app.job('few', {
     pending: sql`select id from few where state = 'pending'`,
     sweep: { every: '1h' },
     concurrency: 2,
+    batch: 3,
   })
   let calls = 0
   let most = 0
   const sizes: number[] = []
-  const handler = job.handleMany(
-    async (keys, ctx) => {
-      most = Math.max(most, ++calls)
-      sizes.push(keys.length)
-      await world.clock.sleep(100)
-      calls--
-      await ctx.tx((tx) => tx.query(`update few set state = 'done' where id in (${keys.map((key) => `'${key}'`)})`))
-    },
-    { batch: 3 },
-  )
+  const handler = job.handle(async (keys, ctx) => {
+    most = Math.max(most, ++calls)
+    sizes.push(keys.length)
+    await world.clock.sleep(100)
+    calls--
+    await ctx.tx((tx) => tx.query(`update few set state = 'done' where id in (${keys.map((key) => `'${key}'`)})`))
+  })
   await world.work(app, { handlers: [handler], concurrency: 8 })
   await add('few', 30)
   await job.enqueueMany(ids(30))

@@ -28,10 +28,8 @@ const left = async (table = 'things') =>
 /** A job over a table, whose handler marks its rows done. */
 function marking(app: App, name = 'thing.make', table = 'things') {
   const pending = { text: `select id from ${table} where state = 'pending'`, values: [] }
-  const job = app.job(name, { pending, sweep: { every: '20s' } })
-  const handler = job.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(finish(table), [JSON.stringify(ids)])), {
-    batch: 1_000,
-  })
+  const job = app.job(name, { pending, sweep: { every: '20s' }, batch: 1_000 })
+  const handler = job.handle((ids, ctx) => ctx.tx((tx) => tx.query(finish(table), [JSON.stringify(ids)])))
   return { job, handler }
 }
 
@@ -347,14 +345,12 @@ describe('everything comes back', () => {
     const job = app.job('thing.make', {
       pending: sql`select id from things where state = 'pending'`,
       sweep: { every: '1h' },
+      batch: 1_000,
     })
-    const handler = job.handleMany(
-      async (ids, ctx) => {
-        while (!gate.open) await world.clock.sleep(100)
-        await ctx.tx((tx) => tx.query(finish('things'), [JSON.stringify(ids)]))
-      },
-      { batch: 1_000 },
-    )
+    const handler = job.handle(async (ids, ctx) => {
+      while (!gate.open) await world.clock.sleep(100)
+      await ctx.tx((tx) => tx.query(finish('things'), [JSON.stringify(ids)]))
+    })
     // A pass that stopped in the middle, since the queue was full: the one after the pause begins before its place.
     await world.work(app, { handlers: [handler], concurrency: 1 })
     expect(await world.query(`select cursor is not null as amid from regrow.sweeps`)).toEqual([{ amid: true }])

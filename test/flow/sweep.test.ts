@@ -24,8 +24,8 @@ function marking(
   options: { pending?: typeof pending; jitter?: Duration } = {},
 ) {
   const { jitter = 0 } = options
-  const job = app.job(name, { pending: options.pending ?? pending, sweep: { every, jitter } })
-  return job.handleMany((ids, ctx) => ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)])), { batch: 1_000 })
+  const job = app.job(name, { pending: options.pending ?? pending, sweep: { every, jitter }, batch: 1_000 })
+  return job.handle((ids, ctx) => ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)])))
 }
 
 test('a row behind more than a page of quarantined ones is reached in one pass', async () => {
@@ -48,14 +48,11 @@ test('a pass that filled the queue goes on at its stored cursor as the queue dra
   const held = new Promise<void>((resolve) => {
     letGo = resolve
   })
-  const job = app.job('thing.make', { pending, sweep: { every: '1h' } })
-  const handler = job.handleMany(
-    async (ids, ctx) => {
-      await held
-      await ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)]))
-    },
-    { batch: 1_000 },
-  )
+  const job = app.job('thing.make', { pending, sweep: { every: '1h' }, batch: 1_000 })
+  const handler = job.handle(async (ids, ctx) => {
+    await held
+    await ctx.tx((tx) => tx.query(finish, [JSON.stringify(ids)]))
+  })
   await world.work(app, { concurrency: 1, handlers: [handler] })
   // A thousand fit, and five hundred; a thousand more where the worker has popped the first ones by then.
   const [row] = await world.query<{ cursor: string }>(`select cursor from regrow.sweeps`)

@@ -80,11 +80,11 @@ describe('unique until its start', () => {
     expect([...story].sort()).toEqual(['+one', '+three', '+two'])
   })
 
-  test('several of one call of handleMany run one after the other as well', async () => {
+  test('several of one batch run one after the other as well', async () => {
     const { app, ear } = world.app()
     const calls: string[][] = []
-    const job = app.job('digest.send', { input: z.string(), retry: { delay: '1s', backoff: 'fixed' } })
-    const handler = job.handleMany((items, ctx) => {
+    const job = app.job('digest.send', { input: z.string(), retry: { delay: '1s', backoff: 'fixed' }, batch: 100 })
+    const handler = job.handle((items, ctx) => {
       calls.push(items.map(({ input }) => input))
       for (const { id, input } of items) if (calls.length === 1) ctx.fail(id, new Error(`not yet ${input}`))
     })

@@ -164,15 +164,15 @@ test('a sweep with a misspelt `dryRun` pushes nothing', async () => {
   expect(await queue.count(['thing.make'])).toEqual(new Map([['thing.make', { due: 0, delayed: 0 }]]))
 })
 
-test("`migrate: 'no'` and a misspelt option of handleMany are told with the mistakes in declarations", async () => {
+test("`migrate: 'no'` and a misspelt `batch` are told with the mistakes in declarations", async () => {
   const { app } = declared({ migrate: 'no' })
   await expect(asked(app).status()).rejects.toMatchObject({
     code: 'bad_declaration',
     message: expect.stringContaining('regrow(): `migrate` is "no"; expected true or false'),
   })
-  const { app: other, things } = declared()
-  const handler = things.handleMany(() => {}, { bach: 5 })
-  expect(() => other.work({ handlers: [handler] })).toThrow(/unknown option "bach"; did you mean "batch"\?/)
+  const { app: other } = declared()
+  other.job('thing.many', { pending: sql`select id from things`, bach: 5, run() {} })
+  expect(() => other.work()).toThrow(/unknown option "bach"; did you mean "batch"\?/)
 })
 
 test('the name of one job is a choice of `only` and `except`', async () => {
@@ -261,8 +261,13 @@ test('quarantine and fail without a reason say that there was none', async () =>
   const world = await World.begin(db, 'things')
   await world.query('insert into things values (1), (2), (3)')
   const { app, ear } = world.app()
-  const many = app.job('thing.make', { key: 'int', pending: sql`select id from things`, retry: { attempts: 1 } })
-  const handler = many.handleMany((ids: number[], ctx: Untyped) => {
+  const many = app.job('thing.make', {
+    key: 'int',
+    pending: sql`select id from things`,
+    retry: { attempts: 1 },
+    batch: 100,
+  })
+  const handler = many.handle((ids: number[], ctx: Untyped) => {
     for (const id of ids)
       if (id === 1) ctx.quarantine(id)
       else if (id === 2) ctx.fail(id)

@@ -33,25 +33,23 @@ function jobs(app: App, batch: number, may = Promise.resolve()) {
     key: 'bigint',
     pending: sql`select id from things where state = 'pending'`,
     sweep: { every: 300 },
+    batch,
   })
   const other = app.job('other', {
     key: 'bigint',
     pending: sql`select id from things where id < 0`,
     sweep: { every: everyMs },
   })
-  const handler = job.handleMany(
-    async (ids, ctx) => {
-      await may
-      await ctx.tx((tx) =>
-        tx.query(
-          `with done as (update things set state = 'done' where id = any ($1::text::bigint[]) returning id)
+  const handler = job.handle(async (ids, ctx) => {
+    await may
+    await ctx.tx((tx) =>
+      tx.query(
+        `with done as (update things set state = 'done' where id = any ($1::text::bigint[]) returning id)
            insert into effects select id from done, pg_sleep(0.1)`,
-          [`{${ids.join(',')}}`],
-        ),
-      )
-    },
-    { batch },
-  )
+        [`{${ids.join(',')}}`],
+      ),
+    )
+  })
   return { job, handlers: [handler, other.handle(async () => {})] }
 }
 

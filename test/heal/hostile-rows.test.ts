@@ -32,16 +32,14 @@ function words(app: App) {
       key: 'text',
       pending: sql`select id from words where state = 'pending'`,
       sweep: { every: '1s' },
+      batch: 1_000,
     })
-    .handleMany(
-      (ids, ctx) =>
-        ctx.tx((tx) =>
-          tx.query(
-            `update words set state = 'done' where id = any (select jsonb_array_elements_text($1::text::jsonb))`,
-            [JSON.stringify(ids)],
-          ),
-        ),
-      { batch: 1_000 },
+    .handle((ids, ctx) =>
+      ctx.tx((tx) =>
+        tx.query(`update words set state = 'done' where id = any (select jsonb_array_elements_text($1::text::jsonb))`, [
+          JSON.stringify(ids),
+        ]),
+      ),
     )
 }
 

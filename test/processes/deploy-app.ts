@@ -21,9 +21,9 @@ export function deployJobs(app: App, version: AppVersion) {
   const open = (kind: Kind) => sql`select id from orders where kind = ${kind} and state = 'open'`
   const wider = sql`select id from orders where kind in ('ship', 'express') and state = 'open'`
   const ship = app.job('ship', { ...common, pending: version === 'old' ? open('ship') : wider })
-  const audit = app.job('audit', { ...common, pending: open('audit') })
+  const audit = app.job('audit', { ...common, pending: open('audit'), batch: 20 })
   return version === 'old'
-    ? { ship, audit, legacy: app.job('legacy', { ...common, pending: open('legacy') }) }
+    ? { ship, audit, legacy: app.job('legacy', { ...common, pending: open('legacy'), batch: 20 }) }
     : { ship, audit, invoice: app.job('invoice', { ...common, pending: open('invoice') }) }
 }
 
@@ -44,7 +44,7 @@ export function deployHandlers(app: App, version: AppVersion): Handler[] {
       await tx.query(`update orders set state = 'done' where id = $1`, [id])
     })
   }
-  const many: Parameters<typeof jobs.ship.handleMany>[0] = (ids, ctx) =>
+  const many: Parameters<typeof jobs.audit.handle>[0] = (ids, ctx) =>
     ctx.tx(async (tx) => {
       const list = `{${ids.join(',')}}`
       await tx.query(
@@ -54,6 +54,6 @@ export function deployHandlers(app: App, version: AppVersion): Handler[] {
       await tx.query(`update orders set state = 'done' where id = any ($1::text::bigint[])`, [list])
     })
   return 'legacy' in jobs
-    ? [jobs.ship.handle(run), jobs.legacy.handleMany(many, { batch: 20 })]
-    : [jobs.ship.handle(run), jobs.audit.handleMany(many, { batch: 20 }), jobs.invoice.handle(run)]
+    ? [jobs.ship.handle(run), jobs.legacy.handle(many)]
+    : [jobs.ship.handle(run), jobs.audit.handle(many), jobs.invoice.handle(run)]
 }

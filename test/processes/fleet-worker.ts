@@ -42,19 +42,20 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
 
 const pool = new pg.Pool({ connectionString: settings.url, max: settings.pool })
 const app = regrow({ store: postgres(pool), ...(settings.lease ? { lease: settings.lease } : {}) })
-const row = app.job('row.mark', {
+const options = {
   key: 'bigint',
   pending: sql`select id from rows where state = 'pending'`,
   retry: { delay: '100ms' },
   sweep: { every: '5s' },
-})
+} as const
+const row = () => app.job('row.mark', options)
 
 const list = (ids: readonly bigint[]) => `{${ids.join(',')}}`
 
 const handlers = {
   /** Marks its rows done in one statement, with an effect per row; every twentieth row fails the first time. */
   many: () =>
-    row.handleMany((ids, ctx) =>
+    app.job('row.mark', { ...options, batch: 100 }).handle((ids, ctx) =>
       ctx.tx(async (tx) => {
         const { rows } = await tx.query(
           `insert into tried select id from unnest($1::text::bigint[]) id where id % 20 = 0 on conflict do nothing returning id`,
@@ -69,7 +70,7 @@ const handlers = {
     ),
   /** Says that it began, waits until the test lets it go, then has its effect. */
   hold: () =>
-    row.handle(async (id, ctx) => {
+    row().handle(async (id, ctx) => {
       tell({ started: String(id) })
       block('handler')
       await released
@@ -80,7 +81,7 @@ const handlers = {
     }),
   /** Row 1 ends its process after a moment; the others take a second. */
   poison: () =>
-    row.handle(async (id, ctx) => {
+    row().handle(async (id, ctx) => {
       tell({ started: String(id) })
       await new Promise((resolve) => setTimeout(resolve, id === 1n ? 300 : 1_000))
       if (id === 1n) process.kill(process.pid, 'SIGKILL')
@@ -91,7 +92,7 @@ const handlers = {
       tell({ done: String(id) })
     }),
   one: () =>
-    row.handle((id, ctx) =>
+    row().handle((id, ctx) =>
       ctx.tx(async (tx) => {
         await tx.query(`insert into effects (id) values ($1)`, [id])
         await tx.query(`update rows set state = 'done' where id = $1`, [id])

@@ -219,10 +219,14 @@ test('batches of many, { settle: false } and marked keys go the way of functions
   const app = regrow({ store: postgres(database.url) })
   apps.push(app)
   const ear = new Ear(app)
-  const job = app.job('thing.make', { key: 'int', pending: sql`select id from things where state = 'pending'` })
+  const job = app.job('thing.make', {
+    key: 'int',
+    pending: sql`select id from things where state = 'pending'`,
+    batch: 100,
+  })
   app.work({
     handlers: [
-      job.handleMany(async (ids, ctx) => {
+      job.handle(async (ids, ctx) => {
         ctx.fail(3, new Error('not this one'))
         await ctx.tx(sql`insert into effects values (0)`, { settle: false })
         await ctx.tx(sql`update things set state = 'done' where id = any (${ids}) and id <> 3`)

@@ -28,7 +28,6 @@ import { type StoreWays, wiredStore } from './wired-store.ts'
 interface Declared {
   enqueue(item: unknown, options?: object): Promise<{ readonly key: string }>
   handle(run: Handler['run']): Handler
-  handleMany(run: Handler['run'], options: { batch: number }): Handler
 }
 
 export interface Member {
@@ -140,6 +139,7 @@ export class Fleet {
       retry: { attempts: policy.attemptsMax, delay: policy.backoffMs, maxDelay: policy.backoffMaxMs },
       timeout: part.timeout,
       uniqueUntil: part.uniqueUntil,
+      ...(part.many && { batch: 4 }),
     }
     const options = part.input ? { ...common, input: mailInput } : { ...common, key: part.key, pending: part.sql }
     return (app.job as unknown as (name: string, options: object) => Declared)(part.name, options)
@@ -171,7 +171,7 @@ export class Fleet {
       part,
       codecs.get(job) as NonNullable<ReturnType<typeof keyCodec>>,
     )
-    return part.many ? bound.handleMany(run, { batch: 4 }) : bound.handle(run)
+    return bound.handle(run)
   }
 }
 

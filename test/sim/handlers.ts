@@ -1,5 +1,5 @@
 // What the handlers of the simulated application do: each key as its row says, told to the oracle from start to end.
-import type { Context, Handler, ManyContext } from '../../src/job/handler.ts'
+import type { BatchContext, Context, Handler } from '../../src/job/handler.ts'
 import type { KeyCodec } from '../../src/job/key.ts'
 import { type Deed, type Part, refusedText } from './cast.ts'
 import type { Oracle } from './oracle.ts'
@@ -39,7 +39,7 @@ interface Acting {
 /** The function of a handler of one key, of an intent, or of many keys. */
 export function handlerOf(stage: Stage, process: SimProcess, part: Part, codec: KeyCodec): Handler['run'] {
   if (part.many)
-    return (async (values: unknown[], ctx: ManyContext<unknown, AppTx>) => {
+    return (async (values: unknown[], ctx: BatchContext<unknown, AppTx>) => {
       const of = new Map(values.map((value) => [codec.encode(value), value]))
       await act(stage, process, part, [...of.keys()], {
         signal: ctx.signal,

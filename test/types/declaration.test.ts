@@ -1,6 +1,6 @@
 // What the compiler knows of a job: the key's type, the input's two types, and which options belong to which kind.
 // Checked by `tsc`; vitest only runs it, and a declaration opens nothing.
-import type { Context, EnqueueReport, EnqueueResult, Handler, InputItem, ManyContext, Transaction } from 'regrow'
+import type { BatchContext, Context, EnqueueReport, EnqueueResult, Handler, InputItem, Transaction } from 'regrow'
 import { regrow, sql } from 'regrow'
 import { type PgliteTransaction, pglite } from 'regrow/pglite'
 import * as v from 'valibot'
@@ -33,8 +33,6 @@ test('the key has its own type in handler and enqueue', () => {
   expectTypeOf(both.handle).parameter(0).parameter(0).toEqualTypeOf<Out>()
   expectTypeOf(both.enqueue).parameter(0).toEqualTypeOf<In>()
   expectTypeOf(both.enqueueMany).parameter(0).toEqualTypeOf<Iterable<In>>()
-  expectTypeOf(both.handleMany).parameter(0).parameter(0).toEqualTypeOf<Out[]>()
-  expectTypeOf(both.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<Out, PgliteTransaction>>()
   expectTypeOf(both.enqueue).returns.resolves.toEqualTypeOf<EnqueueResult>()
   expectTypeOf(both.enqueueMany).returns.resolves.toEqualTypeOf<EnqueueReport>()
 
@@ -89,11 +87,62 @@ test('an inline run has the types of its key or input', () => {
   })
 })
 
+test('with a batch the handler gets an array, inline or by handle; without one it gets one key', () => {
+  type Key = { readonly tenant: string; readonly n: bigint }
+  const key = { tenant: 'uuid', n: 'bigint' } as const
+  const rows = app.job('batch.rows', {
+    key,
+    run: (keys, ctx) => {
+      expectTypeOf(keys).toEqualTypeOf<Key[]>()
+      expectTypeOf(ctx).toEqualTypeOf<BatchContext<Key, PgliteTransaction>>()
+    },
+    pending,
+    batch: 10,
+  })
+  expectTypeOf(rows.handle).parameter(0).parameters.toEqualTypeOf<[Key[], BatchContext<Key, PgliteTransaction>]>()
+  expectTypeOf(rows.enqueue).parameter(0).toExtend<{ tenant: string }>()
+
+  const input = z.object({ at: z.string().transform((text) => new Date(text)) })
+  const inputs = app.job('batch.inputs', {
+    input,
+    batch: 10,
+    run: (items, ctx) => {
+      expectTypeOf(items).toEqualTypeOf<InputItem<{ at: Date }>[]>()
+      expectTypeOf(ctx).toEqualTypeOf<BatchContext<string, PgliteTransaction>>()
+    },
+  })
+  expectTypeOf(inputs.handle).parameter(0).parameter(0).toEqualTypeOf<InputItem<{ at: Date }>[]>()
+
+  // A number that is known only when it runs, and none.
+  const size: number = [10].length
+  expectTypeOf(app.job('batch.size', { pending, batch: size }).handle)
+    .parameter(0)
+    .parameter(0)
+    .toEqualTypeOf<string[]>()
+  expectTypeOf(app.job('no.batch', { pending, batch: undefined }).handle)
+    .parameter(0)
+    .parameter(0)
+    .toEqualTypeOf<string>()
+
+  const wrong = () => {
+    // @ts-expect-error a batch is an array of keys
+    app.job('wrong', { pending, batch: 10, run: (id: string) => id })
+    // @ts-expect-error without a batch it is one key
+    app.job('wrong', { pending, run: (ids: string[]) => ids })
+    // @ts-expect-error a batch has attempts of each key, not one
+    app.job('wrong', { pending, batch: 10, run: (_, ctx) => ctx.attempt })
+    // @ts-expect-error each slot is a call by itself
+    app.job('wrong', { schedule: { every: '1h' }, batch: 10 })
+    // @ts-expect-error a number
+    app.job('wrong', { pending, batch: true })
+  }
+  expectTypeOf(wrong).returns.toBeVoid()
+})
+
 test('a schema with a transform has one type when it is enqueued and another when it is handled', () => {
   const zod = app.job('zod', { input: z.object({ n: z.string().transform(Number), tag: z.string().default('x') }) })
   expectTypeOf(zod.enqueue).parameter(0).toEqualTypeOf<{ n: string; tag?: string | undefined }>()
   expectTypeOf(zod.handle).parameter(0).parameter(0).toEqualTypeOf<{ n: number; tag: string }>()
-  expectTypeOf(zod.handleMany).parameter(0).parameter(0).toEqualTypeOf<InputItem<{ n: number; tag: string }>[]>()
 
   const valibot = app.job('valibot', { input: v.object({ n: v.pipe(v.string(), v.transform(Number)) }) })
   expectTypeOf(valibot.enqueue).parameter(0).toEqualTypeOf<{ n: string }>()
@@ -169,7 +218,7 @@ test('pending is a query of any builder, a function, or a source of the same key
 
 test('a handler is given to work whatever its job', () => {
   const one = app.job('one', { key: 'bigint', pending }).handle((id) => id)
-  const many = app.job('many', { input: z.string() }).handleMany((items) => items, { batch: 10 })
+  const many = app.job('many', { input: z.string(), batch: 10 }).handle((items) => items)
   expectTypeOf([one, many]).toEqualTypeOf<Handler[]>()
   expectTypeOf(app.work).parameter(0).extract<object>().toHaveProperty('handlers')
 })

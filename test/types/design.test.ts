@@ -30,13 +30,14 @@ const backup = app.job('backup.run', {
   retry: { attempts: 20, backoff: 'exponential' },
   timeout: '10m',
   uniqueUntil: 'success',
+  batch: 100,
 })
 const welcomeEmail = app.job('email.welcome', { input: z.object({ to: z.string() }) })
 
 const report = app.job('report.nightly', { schedule: { cron: '0 3 * * *', tz: 'Europe/Berlin', missed: 'once' } })
 
 const handlers = [
-  backup.handleMany(async (ids, ctx) => {
+  backup.handle(async (ids, ctx) => {
     for (const id of ids) ctx.fail(id, new Error('no'))
   }),
   welcomeEmail.handle(async ({ to }, ctx) => ctx.log.info(to)),

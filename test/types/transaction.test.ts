@@ -3,7 +3,7 @@
 import { PGlite, type Transaction as PGliteOwn } from '@electric-sql/pglite'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
-import { type App, type Context, type ManyContext, regrow, type StoreDriver, sql, type Transaction } from 'regrow'
+import { type App, type BatchContext, type Context, regrow, type StoreDriver, sql, type Transaction } from 'regrow'
 import { type PgliteTransaction, pglite } from 'regrow/pglite'
 import { type PgTransaction, postgres } from 'regrow/postgres'
 import { expectTypeOf, test } from 'vitest'
@@ -41,10 +41,12 @@ test('handlers, batches and app.transaction get it', () => {
   })
   const rows = app.job('rows', { key: 'bigint', pending })
   expectTypeOf(rows.handle).parameter(0).parameter(1).toEqualTypeOf<Context<pg.PoolClient>>()
-  expectTypeOf(rows.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<bigint, pg.PoolClient>>()
+  const batches = app.job('batches', { key: 'bigint', pending, batch: 10 })
+  expectTypeOf(batches.handle).parameter(0).parameter(1).toEqualTypeOf<BatchContext<bigint, pg.PoolClient>>()
   const inputs = app.job('inputs', { input: z.string() })
   expectTypeOf(inputs.handle).parameter(0).parameter(1).toEqualTypeOf<Context<pg.PoolClient>>()
-  expectTypeOf(inputs.handleMany).parameter(0).parameter(1).toEqualTypeOf<ManyContext<string, pg.PoolClient>>()
+  const mails = app.job('mails', { input: z.string(), batch: 10 })
+  expectTypeOf(mails.handle).parameter(0).parameter(1).toEqualTypeOf<BatchContext<string, pg.PoolClient>>()
   expectTypeOf(app.transaction<number>)
     .parameter(0)
     .toEqualTypeOf<(tx: pg.PoolClient) => Promise<number>>()

@@ -3,7 +3,7 @@ import { type Duration, milliseconds } from '../../base/duration.ts'
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Log, LogRecord } from '../../base/log.ts'
 import { checkOptions, readElsewhere } from '../../base/options.ts'
-import type { Context, ManyContext } from '../../job/handler.ts'
+import type { BatchContext, Context } from '../../job/handler.ts'
 import { attemptOf, type Outcome } from '../../job/outcome.ts'
 import type { Ready } from '../stages.ts'
 import type { Transact } from './ctx-tx.ts'
@@ -34,8 +34,8 @@ export function abort(state: RunState, reason: Error): void {
 
 export const contextOfOne = (transact: Transact, state: RunState): Context<never> => new OneContext(transact, state)
 
-export const contextOfMany = (transact: Transact, state: RunState): ManyContext<unknown, never> =>
-  new BatchContext(transact, state)
+export const contextOfBatch = (transact: Transact, state: RunState): BatchContext<unknown, never> =>
+  new ContextOfBatch(transact, state)
 
 /**
  * Most runs use one or two of these: each is made when it is asked for, and may be taken out of the ctx
@@ -79,7 +79,7 @@ class OneContext implements Context<never> {
   }
 }
 
-class BatchContext implements ManyContext<unknown, never> {
+class ContextOfBatch implements BatchContext<unknown, never> {
   readonly #transact: Transact
   readonly #state: RunState
   #byKey: ReadonlyMap<string, Ready> | undefined

@@ -1,4 +1,4 @@
-// Which keys share a call of the handler. Decided purely. After a call of many that threw, the next attempt goes in
+// Which keys share a call of the handler. Decided purely. After a call of a batch that threw, the next attempt goes in
 // halves, down to single keys: one bad key does not take its neighbours to quarantine (M36).
 import { groupBy } from '../../base/group-by.ts'
 import type { Handler } from '../../job/handler.ts'
@@ -10,14 +10,15 @@ export function calls(
   ready: readonly Ready[],
   room: number,
 ): { calls: Ready[][]; over: readonly Ready[] } {
-  const all = handler.many ? batches(handler, ready) : ready.map((entry) => [entry])
+  const { batch } = handler.job
+  const all = batch === null ? ready.map((entry) => [entry]) : batches(batch, ready)
   return { calls: all.slice(0, room), over: all.slice(room).flat() }
 }
 
 /** Keys of one limit go together: those that never failed are not put beside those that did. */
-function batches(handler: Handler, ready: readonly Ready[]): Ready[][] {
+function batches(batch: number, ready: readonly Ready[]): Ready[][] {
   const list: Ready[][] = []
-  for (const [limit, entries] of groupBy(ready, (entry) => limitOf(handler, entry)))
+  for (const [limit, entries] of groupBy(ready, (entry) => limitOf(batch, entry)))
     for (let at = 0; at < entries.length; at += limit) list.push(entries.slice(at, at + limit))
   return list
 }
@@ -26,7 +27,7 @@ function batches(handler: Handler, ready: readonly Ready[]): Ready[][] {
  * Its last attempt a key has to itself, also when earlier ones failed by a mark of their own: nobody is quarantined for what
  * another one throws. One that never failed is not in its last attempt, but where there is only one.
  */
-function limitOf({ batchMax }: Handler, { together, failures, job }: Ready): number {
+function limitOf(batch: number, { together, failures, job }: Ready): number {
   if (failures > 0 && failures + 1 >= job.retry.attemptsMax) return 1
-  return Math.min(together ?? batchMax, batchMax)
+  return Math.min(together ?? batch, batch)
 }

@@ -11,7 +11,7 @@ import type { Handler } from '../../job/handler.ts'
 import { attemptOf, type Outcome } from '../../job/outcome.ts'
 import type { Claims } from '../held-claims.ts'
 import type { Ended, Ready, RunTells } from '../stages.ts'
-import { abort, contextOfMany, contextOfOne, mark, type RunState } from './context.ts'
+import { abort, contextOfBatch, contextOfOne, mark, type RunState } from './context.ts'
 import type { Transact } from './ctx-tx.ts'
 import type { Running, Watched } from './timeouts.ts'
 
@@ -101,8 +101,9 @@ class Call implements RunState, Watched {
       for (const entry of this.entries)
         if (!this.marks?.has(entry.take))
           events.emit('job.started', { job: entry.job.name, key: entry.key, attempt: attemptOf(entry) })
-    const value = this.#handler.many ? values : values[0]
-    const ctx = this.#handler.many ? contextOfMany(transact, this) : contextOfOne(transact, this)
+    const { batch } = this.#handler.job
+    const value = batch === null ? values[0] : values
+    const ctx = batch === null ? contextOfOne(transact, this) : contextOfBatch(transact, this)
     try {
       const answer = this.#handler.run(value as never, ctx as never)
       if (!isThenable(answer)) return succeeded
@@ -151,7 +152,9 @@ function outcomesOf({ random, clock }: RunPorts, handler: Handler, call: Call, f
   const tookMs = clock.now() - call.startedAt
   // Thrown or given up, one of the keys may be the cause: the next attempt goes in halves (M36).
   const rest: Outcome =
-    handler.many && fallback.kind === 'failure' ? { ...fallback, together: Math.ceil(entries.length / 2) } : fallback
+    handler.job.batch !== null && fallback.kind === 'failure'
+      ? { ...fallback, together: Math.ceil(entries.length / 2) }
+      : fallback
   // Drawn for failures only, once for all of them: a success waits for nothing, and chance is dear.
   let chance: number | undefined
   const list = new Array<Ended>(entries.length)
@@ -177,8 +180,8 @@ const keysOf = (state: RunState): unknown[] => readable(state, keyOf, [])
 const keyOf: Read = ({ job, key }) => job.key.decode(key)
 
 /** Stored inputs, at once where their schema answers at once. One that does not fit is marked as failed and left out, like a key. */
-function inputsOf({ many }: Handler, state: RunState): unknown[] | Promise<unknown[]> {
-  const read = many ? namedInputOf : inputOf
+function inputsOf({ job }: Handler, state: RunState): unknown[] | Promise<unknown[]> {
+  const read = job.batch === null ? inputOf : namedInputOf
   const results = state.entries.map(validated)
   return results.some(isLater)
     ? Promise.all(results).then((all) => readable(state, read, all))

@@ -12,21 +12,18 @@ export interface BacklogWorkerSettings {
 
 const { url, maxHints, batch, concurrency } = JSON.parse(process.argv[2] as string) as BacklogWorkerSettings
 const app = regrow({ store: postgres(url, { maxHints }), migrate: false })
-const job = app.job('row.mark', { key: 'bigint', pending: sql`select id from rows where state = 'pending'` })
+const job = app.job('row.mark', { key: 'bigint', pending: sql`select id from rows where state = 'pending'`, batch })
 const full = new Promise<void>((resolve) => {
   process.once('message', () => resolve())
 })
-const mark = job.handleMany(
-  async (ids, ctx) => {
-    await full
-    await ctx.tx((tx) =>
-      tx.query(`update rows set state = 'done', runs = runs + 1 where id = any ($1::text::bigint[])`, [
-        `{${ids.join(',')}}`,
-      ]),
-    )
-  },
-  { batch },
-)
+const mark = job.handle(async (ids, ctx) => {
+  await full
+  await ctx.tx((tx) =>
+    tx.query(`update rows set state = 'done', runs = runs + 1 where id = any ($1::text::bigint[])`, [
+      `{${ids.join(',')}}`,
+    ]),
+  )
+})
 const worker = app.work({ handlers: [mark], concurrency })
 process.on('SIGTERM', async () => {
   await worker.stop({ grace: '5s' })

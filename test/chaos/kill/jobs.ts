@@ -41,10 +41,15 @@ export const tables = `
   create table effects (job text not null, key bigint not null, round int not null, pid int not null, at timestamptz not null default clock_timestamp());
 `
 
-export function chaosJobs(app: App) {
+/** `batch`: of the worker's handler; who only enqueues needs none. */
+export function chaosJobs(app: App, batch = 1) {
   const options = { key: 'bigint', retry: { delay: '500ms', maxDelay: '2s' }, sweep: { every: '10s' } } as const
   return {
-    many: app.job('many', { ...options, pending: sql`select id from rows where kind = 'many' and state = 'pending'` }),
+    many: app.job('many', {
+      ...options,
+      batch,
+      pending: sql`select id from rows where kind = 'many' and state = 'pending'`,
+    }),
     // Limits, so that runs of single keys leave slots for the batches, which hold most of the rows.
     one: app.job('one', {
       ...options,

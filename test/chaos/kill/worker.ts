@@ -11,7 +11,7 @@ const file = openSync(`${settings.folder}/${process.pid}-${Math.round(performanc
 const note = (...words: unknown[]) => writeSync(file, `${words.join(' ')}\n`)
 
 const app = regrow({ store: postgres(settings.url), lease: settings.leaseMs, migrate: false })
-const { many, one, round } = chaosJobs(app)
+const { many, one, round } = chaosJobs(app, settings.batch)
 
 /** The first thing a run does: it is counted, and a poison key ends the process on the spot. */
 async function begin(job: Kind, ids: readonly bigint[]): Promise<void> {
@@ -25,20 +25,17 @@ const effect = `insert into effects (job, key, round, pid) select $1, unnest($2:
 const done = `update rows set state = 'done' where id = any ($1::text::bigint[])`
 const failing = `update rows set fails = fails - 1 where id = any ($1::text::bigint[]) and fails > 0 returning id::text`
 
-const handleMany = many.handleMany(
-  async (ids, ctx) => {
-    await begin('many', ids)
-    await ctx.tx(async (tx) => {
-      const { rows } = await tx.query(failing, [list(ids)])
-      const failed = new Set(rows.map(({ id }) => BigInt(id as string)))
-      for (const id of failed) ctx.fail(id, new Error('fails at first'))
-      const rest = list(ids.filter((id) => !failed.has(id)))
-      await tx.query(effect, ['many', rest, 1])
-      await tx.query(done, [rest])
-    })
-  },
-  { batch: settings.batch },
-)
+const handleBatch = many.handle(async (ids, ctx) => {
+  await begin('many', ids)
+  await ctx.tx(async (tx) => {
+    const { rows } = await tx.query(failing, [list(ids)])
+    const failed = new Set(rows.map(({ id }) => BigInt(id as string)))
+    for (const id of failed) ctx.fail(id, new Error('fails at first'))
+    const rest = list(ids.filter((id) => !failed.has(id)))
+    await tx.query(effect, ['many', rest, 1])
+    await tx.query(done, [rest])
+  })
+})
 
 /** Fails as often as the row says; its own transaction, which only fences, remembers that it did. */
 async function failsFirst(id: bigint, ctx: Context): Promise<void> {
@@ -77,7 +74,7 @@ app.on('loop.failed', ({ loop, error }) =>
 )
 app.on('loop.stalled', ({ loop }) => note('stalled', loop))
 
-const worker = app.work({ handlers: [handleMany, handleOne, handleRound], concurrency: settings.concurrency })
+const worker = app.work({ handlers: [handleBatch, handleOne, handleRound], concurrency: settings.concurrency })
 process.on('SIGTERM', async () => {
   await worker.stop({ grace: '5s' })
   await app.close()

@@ -20,8 +20,9 @@ const app = regrow({ store: await driver(), lease: leaseMs, migrate: false })
 let started = false
 const pending = `select id from rows where state = 'pending'`
 // The default interval of a sweep: what is fast here is the healing.
-const mark = app.job('row.mark', { key: 'bigint', pending: { text: pending, values: [] } }).handleMany(
-  async (ids, ctx) => {
+const mark = app
+  .job('row.mark', { key: 'bigint', pending: { text: pending, values: [] }, batch })
+  .handle(async (ids, ctx) => {
     started = true
     for (const id of ids) note('start', id)
     await sleep(Math.random() * 2 * takesMs)
@@ -32,9 +33,7 @@ const mark = app.job('row.mark', { key: 'bigint', pending: { text: pending, valu
         [`{${ids.join(',')}}`, process.pid],
       ),
     )
-  },
-  { batch },
-)
+  })
 
 app.on('queue.lost', ({ how, epoch }) => note('lost', how, epoch))
 app.on('queue.down', ({ error }) => note('down', error))

@@ -373,8 +373,8 @@ export const ofTheWorker: readonly Mutant[] = [
     'M36: a batch that threw runs together again, to its last attempt',
     worker('run/plan-calls'),
     `  if (failures > 0 && failures + 1 >= job.retry.attemptsMax) return 1
-  return Math.min(together ?? batchMax, batchMax)`,
-    '  return batchMax',
+  return Math.min(together ?? batch, batch)`,
+    '  return batch',
     sim,
   ),
   mutant(

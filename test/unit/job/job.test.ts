@@ -19,6 +19,7 @@ test('what is left out has its default', () => {
     retry: { attemptsMax: 20, backoff: 'exponential', backoffMs: 2_000, backoffMaxMs: 3_600_000 },
     timeoutMs: 900_000,
     concurrency: null,
+    batch: null,
     uniqueUntil: 'start',
     sweepEveryMs: 60_000,
     sweepJitterMs: 0,
@@ -32,6 +33,7 @@ test('what is given counts', () => {
     retry: { attempts: 3, backoff: 'fixed', delay: '1s', maxDelay: 5_000 },
     timeout: '10m',
     concurrency: 3,
+    batch: 500,
     uniqueUntil: 'success',
     sweep: { every: '5m', jitter: '30m' },
   })
@@ -41,6 +43,7 @@ test('what is given counts', () => {
     retry: { attemptsMax: 3, backoff: 'fixed', backoffMs: 1_000, backoffMaxMs: 5_000 },
     timeoutMs: 600_000,
     concurrency: 3,
+    batch: 500,
     uniqueUntil: 'success',
     sweepEveryMs: 300_000,
     sweepJitterMs: 1_800_000,
@@ -88,7 +91,10 @@ describe('a mistake is one sentence', () => {
     ],
     ['retry as a number', 'a', given({ retry: 3 }), '`retry` is 3; expected an object such as { attempts: 20 }'],
     ['a concurrency of nothing', 'a', given({ concurrency: 0 }), '`concurrency` is 0; expected a whole number from 1'],
-    ['a concurrency in words', 'a', given({ concurrency: 'two' }), '`concurrency` is two; expected a whole number'],
+    ['a concurrency in words', 'a', given({ concurrency: 'two' }), '`concurrency` is "two"; expected a whole number'],
+    ['a batch of nothing', 'a', given({ batch: 0 }), '`batch` is 0; expected a whole number from 1'],
+    ['a batch without a size', 'a', given({ batch: true }), '`batch` is true; expected a whole number from 1'],
+    ['a batch of slots', 'a', { schedule: { every: '1h' }, batch: 5 }, 'each slot of a schedule is a call by itself'],
     ['a bad duration', 'a', given({ timeout: '5 minutes' }), '`timeout` is "5 minutes"'],
     ['a bad duration of sweep', 'a', given({ sweep: { every: -1 } }), '`sweep.every` is -1'],
     ['a bad duration of retry', 'a', given({ retry: { delay: 'x' } }), '`retry.delay` is "x"'],
@@ -170,5 +176,5 @@ test('declarations without a mistake are fine', () => {
   const job = registry.declare('one', { pending, run })
   expect(() => registry.verify()).not.toThrow()
   expect(registry.jobs()).toEqual([job])
-  expect(registry.inlineHandlers()).toEqual([{ job, many: false, batchMax: 1, run }])
+  expect(registry.inlineHandlers()).toEqual([{ job, run }])
 })

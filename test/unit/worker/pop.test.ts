@@ -15,9 +15,9 @@ type Given = { name: string; concurrency?: number; batch?: number }
 /** An intake over handlers of these jobs; calls end when `end` is called. */
 function world(queue: PopQueue, jobs: readonly Given[], size: number) {
   const handlers = jobs.map(({ name, concurrency, batch }): Handler => {
-    const limit = concurrency === undefined ? {} : { concurrency }
-    const { job } = readJob(name, { pending: { text: 'select 1', values: [] }, ...limit })
-    return { job, many: batch !== undefined, batchMax: batch ?? 1, run: () => {} }
+    const limits = { ...(concurrency && { concurrency }), ...(batch && { batch }) }
+    const { job } = readJob(name, { pending: { text: 'select 1', values: [] }, ...limits })
+    return { job, run: () => {} }
   })
   const slots = new Slots(size, limitsOf(handlers))
   const started: { job: string; keys: number }[] = []
@@ -31,8 +31,8 @@ function world(queue: PopQueue, jobs: readonly Given[], size: number) {
     receipts: () => false,
     claiming: () => 0,
     slow: () => false,
-    through: async ({ job, many }, { hints }) => {
-      if (many) started.push({ job: job.name, keys: hints.length })
+    through: async ({ job }, { hints }) => {
+      if (job.batch !== null) started.push({ job: job.name, keys: hints.length })
       else for (const _ of hints) started.push({ job: job.name, keys: 1 })
     },
   })
@@ -78,7 +78,7 @@ test('a job whose hints never end does not keep another from its start', async (
   const queue = new MemoryQueue(systemClock)
   const handlers = ['endless', 'quiet', 'also quiet'].map((name): Handler => {
     const { job } = readJob(name.replace(' ', '-'), { pending: { text: 'select 1', values: [] } })
-    return { job, many: false, batchMax: 1, run: () => {} }
+    return { job, run: () => {} }
   })
   const slots = new Slots(5)
   const started: string[] = []
@@ -111,7 +111,7 @@ test('a job whose hints never end does not keep another from its start', async (
 test('after a pop that emptied the queue the next look waits until what was found has started, or for a moment', async () => {
   const queue = new MemoryQueue(systemClock)
   const { job } = readJob('thing.make', { pending: { text: 'select 1', values: [] }, concurrency: 3 })
-  const slots = new Slots(5, limitsOf([{ job, many: false, batchMax: 1, run: () => {} }]))
+  const slots = new Slots(5, limitsOf([{ job, run: () => {} }]))
   let moment = () => {}
   let started = pledge()
   const intake = new Intake({
@@ -125,7 +125,7 @@ test('after a pop that emptied the queue the next look waits until what was foun
     queue,
     slots,
     lookAgain: new LookAgain(systemClock),
-    handlers: [{ job, many: false, batchMax: 1, run: () => {} }],
+    handlers: [{ job, run: () => {} }],
     mayStart: () => true,
     receipts: () => false,
     claiming: () => 0,
