@@ -141,7 +141,9 @@ test('no part of a secret survives, whatever it holds and however it is written'
       const text = write(secret)
       const clean = redact(`before ${text}`)
       const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
-      const left = parts.filter((part) => /[A-Z2-9]{4}/.test(part) && clean.includes(part))
+      // Chance may write a part of what is around it.
+      const around = write('')
+      const left = parts.filter((part) => /[A-Z2-9]{4}/.test(part) && clean.includes(part) && !around.includes(part))
       expect({ seed, text, clean, left }).toEqual({ seed, text, clean, left: [] })
       expect(clean.startsWith('before ')).toBe(true)
     }
