@@ -27,8 +27,8 @@ export interface Context<Tx = Transaction> {
    * so those of runs that end in the same moment share a transaction, many times quicker than one for each.
    */
   tx(statement: BuiltQuery, options?: { settle?: boolean }): Promise<{ rows: Record<string, unknown>[] }>
-  /** Ends the run without success or failure; it starts again after `in`. */
-  again(options?: { in?: Duration }): void
+  /** Ends the run without success or failure: nothing is counted, and the key starts again after `delay`. Defaults to at once. */
+  snooze(delay?: Duration): void
   /** Ends the run in quarantine: a person must look at it. */
   quarantine(reason: string): void
   /** Writes a line with the job and key. */
@@ -37,11 +37,11 @@ export interface Context<Tx = Transaction> {
 
 /** What a run of a batch may use. */
 export interface BatchContext<K, Tx = Transaction>
-  extends Omit<Context<Tx>, 'attempt' | 'idempotencyKey' | 'again' | 'quarantine'> {
+  extends Omit<Context<Tx>, 'attempt' | 'idempotencyKey' | 'snooze' | 'quarantine'> {
   /** Marks one key as failed; the others succeed when the handler returns. */
   fail(key: K, error: unknown): void
-  /** One key starts again after `in`. */
-  again(key: K, options?: { in?: Duration }): void
+  /** One key starts again after `delay`. Defaults to at once. */
+  snooze(key: K, delay?: Duration): void
   quarantine(key: K, reason: string): void
   idempotencyKey(key: K): string
 }

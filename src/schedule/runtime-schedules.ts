@@ -99,7 +99,7 @@ async function handInput(
     if (overlapped && (await intents.yieldUnique(row.job, uniqueKey as string, within)))
       overlapped = await isOverlapped()
     if (!overlapped) return schedules.hand(keyOf(slot), { job: row.job, intent: id, key: null }, within)
-    if (row.overlap === 'queue') return ctx.again({ in: 1_000 })
+    if (row.overlap === 'queue') return ctx.snooze(1_000)
     await schedules.finish([keyOf(slot)], { tx: within, skipped: 'overlap' })
   })
   if (!overlapped) await push([{ job: row.job, key: id, delayMs: 0, fresh: true }])

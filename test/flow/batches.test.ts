@@ -22,7 +22,7 @@ test('each key of a batch gets the outcome that the handler marks; the rest succ
     batches.push(ids)
     keys.push(ctx.idempotencyKey(3))
     ctx.fail(2, new Error('only this one'))
-    ctx.again(3, { in: '1h' })
+    ctx.snooze(3, '1h')
     ctx.quarantine(4, 'a person must look')
     await mark([1, 5])
   })

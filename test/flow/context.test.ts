@@ -144,12 +144,12 @@ describe('ctx.tx', () => {
     expect(ear.of('job.started')).toHaveLength(1)
   })
 
-  test.each(['again', 'quarantine'] as const)('after it %s throws: the run is over', async (name) => {
+  test.each(['snooze', 'quarantine'] as const)('after it %s throws: the run is over', async (name) => {
     let thrown: unknown
     const { ear } = await runOnce(async (id, ctx) => {
       await finish(ctx, id)
       try {
-        if (name === 'again') ctx.again()
+        if (name === 'snooze') ctx.snooze()
         else ctx.quarantine('too late')
       } catch (error) {
         thrown = error
@@ -312,8 +312,8 @@ describe('ctx.tx with { settle: false } and without its `await`', () => {
   })
 })
 
-test('ctx.again ends the run without success or failure and starts it again after its time', async () => {
-  const { ear } = await runOnce(async (_, ctx) => ctx.again({ in: '30s' }))
+test('ctx.snooze ends the run without success or failure and starts it again after its time', async () => {
+  const { ear } = await runOnce(async (_, ctx) => ctx.snooze('30s'))
   expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: null }])
   expect(await world.query(`select failures, crashes from regrow.ledger`)).toEqual([{ failures: 0, crashes: 0 }])
   await world.until(() => ear.of('job.settled', { state: 'done' }).length === 1)
@@ -321,9 +321,11 @@ test('ctx.again ends the run without success or failure and starts it again afte
   expect(ear.of('job.started').map(({ attempt }) => attempt)).toEqual([1, 1])
 })
 
-test('ctx.again with a bad duration is a failure that says so', async () => {
-  const { ear } = await runOnce(async (_, ctx) => ctx.again({ in: 'soon' as '1s' }))
-  expect(ear.of('job.settled')).toMatchObject([{ state: 'retrying', error: expect.stringContaining('`in` is "soon"') }])
+test('ctx.snooze with a bad duration is a failure that says so', async () => {
+  const { ear } = await runOnce(async (_, ctx) => ctx.snooze('soon' as '1s'))
+  expect(ear.of('job.settled')).toMatchObject([
+    { state: 'retrying', error: expect.stringContaining('The delay of ctx.snooze() is "soon"') },
+  ])
 })
 
 test('ctx.quarantine ends the run there', async () => {
@@ -331,7 +333,7 @@ test('ctx.quarantine ends the run there', async () => {
   expect(ear.of('job.settled')).toMatchObject([{ state: 'quarantined', error: 'no such customer' }])
 })
 
-test('what is thrown after ctx.again or ctx.quarantine does not change the outcome', async () => {
+test('what is thrown after ctx.snooze or ctx.quarantine does not change the outcome', async () => {
   const { ear } = await runOnce(async (_, ctx) => {
     ctx.quarantine('this counts')
     throw new Error('this does not')

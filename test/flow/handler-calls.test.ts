@@ -105,7 +105,7 @@ test('job.started tells the attempt that ctx.attempt tells, and a new version be
   expect(told.map(({ attempt }) => attempt)).toEqual(attempts)
 })
 
-test.each(['again', 'quarantine'] as const)(
+test.each(['snooze', 'quarantine'] as const)(
   'ctx.tx of a run that was marked with %s commits nothing when its claim is gone',
   async (mark) => {
     await db.exec(`insert into things (id) values (1)`)
@@ -113,7 +113,7 @@ test.each(['again', 'quarantine'] as const)(
       key: 'int',
       pending: sql`select id from things where state = 'pending'`,
       async run(id, ctx) {
-        if (mark === 'again') ctx.again()
+        if (mark === 'snooze') ctx.snooze()
         else ctx.quarantine('look at it')
         // Somebody else has the key from here on.
         await db.query(`update regrow.ledger set take = take + 1000 where job = 'thing.make'`)

@@ -40,13 +40,13 @@ async function among(answer: (ctx: Context, id: string) => unknown) {
   return { ear, row, starts: starts('hostile') }
 }
 
-describe('ctx.again', () => {
+describe('ctx.snooze', () => {
   test.each([
     ['1e300 ms', 1e300],
     ['the largest number', Number.MAX_VALUE],
     ['a text of days', '999999999999d' as const],
   ])('in %s waits for a hundred years', async (_, delay) => {
-    const { row, starts } = await among((ctx) => ctx.again({ in: delay }))
+    const { row, starts } = await among((ctx) => ctx.snooze(delay))
     expect(row).toMatchObject({ state: 'retrying', failures: 0, error: null, years: 100 })
     expect(starts).toBe(1)
   })
@@ -58,26 +58,22 @@ describe('ctx.again', () => {
     ['a date of HTTP', 'Wed, 21 Oct 2026 07:28:00 GMT' as never],
     ['null', null as never],
     ['a bigint', 5n as never],
+    ['an object', { in: '5m' } as never],
   ])('in %s is refused, and a failure of the run that asked for it', async (_, delay) => {
-    const { row, starts } = await among((ctx) => ctx.again({ in: delay }))
-    expect(row).toMatchObject({ state: 'quarantined', failures: 3, error: expect.stringContaining('`in` is') })
+    const { row, starts } = await among((ctx) => ctx.snooze(delay))
+    expect(row).toMatchObject({
+      state: 'quarantined',
+      failures: 3,
+      error: expect.stringContaining('The delay of ctx.snooze() is'),
+    })
     expect(starts).toBe(3)
   })
 })
 
-test.each([
-  ['null', null],
-  ['a number', 5_000],
-  ['a bigint', 5n],
-])('ctx.again(%s) is refused, and a failure of the run', async (_, options) => {
-  const { row } = await among((ctx) => ctx.again(options as never))
-  expect(row).toMatchObject({ state: 'quarantined', error: expect.stringContaining('ctx.again()') })
-})
-
-test('ctx.again in the smallest of all numbers runs again at once', async () => {
+test('ctx.snooze for the smallest of all numbers runs again at once', async () => {
   let asked = 0
   const { row, starts } = await among((ctx) =>
-    asked++ === 0 ? ctx.again({ in: Number.MIN_VALUE }) : ctx.quarantine('it ran again'),
+    asked++ === 0 ? ctx.snooze(Number.MIN_VALUE) : ctx.quarantine('it ran again'),
   )
   expect(row).toMatchObject({ failures: 0, error: 'it ran again' })
   expect(starts).toBe(2)

@@ -225,7 +225,7 @@ test('a key that JSON cannot show is refused in words', async () => {
   await app.close()
 })
 
-test('a misspelt option of ctx.tx or ctx.again fails the run, and commits nothing', async () => {
+test('a misspelt option of ctx.tx and an object given to ctx.snooze fail the run, and commits nothing', async () => {
   const world = await World.begin(db, 'things')
   await world.query('insert into things values (1), (2)')
   const { app, ear } = world.app()
@@ -234,7 +234,7 @@ test('a misspelt option of ctx.tx or ctx.again fails the run, and commits nothin
     pending: sql`select id from things where id < 100`,
     retry: { attempts: 1 },
     async run(id: number, ctx: Untyped) {
-      if (id === 2) ctx.again({ after: '5m' })
+      if (id === 2) ctx.snooze({ in: '5m' })
       await ctx.tx(sql`update things set id = id + 100 where id = ${id}`, { setle: false })
     },
   })
@@ -250,7 +250,7 @@ test('a misspelt option of ctx.tx or ctx.again fails the run, and commits nothin
     {
       key: '2',
       state: 'quarantined',
-      error: expect.stringContaining('ctx.again(): unknown option "after"; known are: in'),
+      error: expect.stringContaining('The delay of ctx.snooze() is an object'),
     },
   ])
   expect(await world.query('select id from things order by id')).toEqual([{ id: 1 }, { id: 2 }])

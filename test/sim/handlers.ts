@@ -45,7 +45,7 @@ export function handlerOf(stage: Stage, process: SimProcess, part: Part, codec: 
         signal: ctx.signal,
         tx: ctx.tx.bind(ctx),
         fail: (key, error) => ctx.fail(of.get(key), error),
-        again: (key, inMs) => ctx.again(of.get(key), { in: inMs }),
+        again: (key, inMs) => ctx.snooze(of.get(key), inMs),
         quarantine: (key) => ctx.quarantine(of.get(key), 'it gives up'),
       })
     }) as Handler['run']
@@ -57,7 +57,7 @@ export function handlerOf(stage: Stage, process: SimProcess, part: Part, codec: 
       fail: (_, error) => {
         throw error
       },
-      again: (_, inMs) => ctx.again({ in: inMs }),
+      again: (_, inMs) => ctx.snooze(inMs),
       quarantine: () => ctx.quarantine('it gives up'),
     })
   }) as Handler['run']

@@ -2,7 +2,6 @@
 import { type Duration, milliseconds } from '../../base/duration.ts'
 import { messageOf, RegrowError } from '../../base/errors.ts'
 import type { Log, LogRecord } from '../../base/log.ts'
-import { checkOptions, readElsewhere } from '../../base/options.ts'
 import type { BatchContext, Context } from '../../job/handler.ts'
 import { attemptOf, type Outcome } from '../../job/outcome.ts'
 import type { Ready } from '../stages.ts'
@@ -71,8 +70,8 @@ class OneContext implements Context<never> {
   get idempotencyKey(): string {
     return idempotencyKey(this.#entry)
   }
-  get again() {
-    return (options?: { in?: Duration }) => mark(this.#state, this.#entry, again(options))
+  get snooze() {
+    return (delay?: Duration) => mark(this.#state, this.#entry, snoozed(delay))
   }
   get quarantine() {
     return (reason: string) => mark(this.#state, this.#entry, quarantined(reason))
@@ -105,8 +104,8 @@ class ContextOfBatch implements BatchContext<unknown, never> {
     return (key: unknown, error: unknown) =>
       mark(this.#state, this.#find(key), { kind: 'failure', error: error ?? 'ctx.fail() was called without an error' })
   }
-  get again() {
-    return (key: unknown, options?: { in?: Duration }) => mark(this.#state, this.#find(key), again(options))
+  get snooze() {
+    return (key: unknown, delay?: Duration) => mark(this.#state, this.#find(key), snoozed(delay))
   }
   get quarantine() {
     return (key: unknown, reason: string) => mark(this.#state, this.#find(key), quarantined(reason))
@@ -147,10 +146,10 @@ function signalOf(state: RunState): AbortSignal {
   return state.controller.signal
 }
 
-function again(options: { in?: Duration } = {}): Outcome {
-  checkOptions('ctx.again()', options, { in: readElsewhere }, "Write ctx.again({ in: '5m' }), or ctx.again().")
-  return { kind: 'again', inMs: options.in === undefined ? 0 : milliseconds(options.in, '`in`') }
-}
+const snoozed = (delay: Duration = 0): Outcome => ({
+  kind: 'again',
+  inMs: milliseconds(delay, 'The delay of ctx.snooze()'),
+})
 
 /** A person reads the reason, and finds the call where there is none. */
 const quarantined = (reason: string): Outcome => ({
@@ -164,7 +163,7 @@ export function mark(state: RunState, entry: Ready, outcome: Outcome): void {
     throw new RegrowError(
       'already_settled',
       'ctx.tx has settled this run',
-      'Call again, fail or quarantine before ctx.tx, or instead of it.',
+      'Call snooze, fail or quarantine before ctx.tx, or instead of it.',
     )
   state.marks ??= new Map()
   state.marks.set(entry.take, outcome)

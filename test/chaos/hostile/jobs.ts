@@ -35,7 +35,7 @@ export const hostileJobs: readonly HostileJob[] = [
     badRows: `select unnest(array['far', 'nan'])`,
     before: (id, ctx) => {
       if (id !== 'far' && id !== 'nan') return undefined
-      ctx.again({ in: id === 'far' ? 1e300 : Number.NaN })
+      ctx.snooze(id === 'far' ? 1e300 : Number.NaN)
       return true
     },
   }),
