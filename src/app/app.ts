@@ -11,7 +11,7 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Handler, Transaction } from '../job/handler.ts'
 import type { KeyShape } from '../job/key.ts'
 import type { Pausing } from '../operate/pause.ts'
-import type { SlotReport } from '../worker/capacity.ts'
+import type { CapacityReport } from '../worker/capacity.ts'
 import type { Operable } from './operator.ts'
 
 /** Options of an app; `Tx` is the transaction of its store. */
@@ -87,10 +87,10 @@ export interface WorkerHandle {
   readonly jobs: readonly string[]
   /** Stops popping, waits up to `grace` (25 s), aborts, gives back. Called again, it waits no longer. */
   stop(options?: { grace?: Duration }): Promise<void>
-  /** The age of each loop's last success: what readiness is. It and `slots` wait for the start, and reject as `ready` does. */
-  report(): Promise<LoopReport[]>
+  /** The age of each loop's last success: what readiness is. It and `capacity` wait for the start, and reject as `ready` does. */
+  loops(): Promise<LoopReport[]>
   /** How many slots are free, and how many are stuck. */
-  slots(): Promise<SlotReport>
+  capacity(): Promise<CapacityReport>
   /** `await using worker = app.work()` stops it at the end of its block, with the default grace. */
   [Symbol.asyncDispose](): Promise<void>
 }

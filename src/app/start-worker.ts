@@ -80,7 +80,7 @@ export async function startWorker(
   return {
     ...{ registered, opened, worker, auditNow: loops.auditNow },
     loops: () => loops.report(),
-    slots: () => worker.slots(),
+    capacity: () => worker.capacity(),
     stop: (graceMs, now) => stop(clock, loops, worker, graceMs, now),
     abandon: () => loops.stop(),
   }

@@ -7,7 +7,7 @@ import { closedError, type Life } from '../base/life.ts'
 import { checkOptions, readElsewhere } from '../base/options.ts'
 import type { LoopReport } from '../base/watchdog.ts'
 import type { EventMap } from '../job/event-map.ts'
-import type { SlotReport } from '../worker/capacity.ts'
+import type { CapacityReport } from '../worker/capacity.ts'
 import type { WorkerHandle } from './app.ts'
 
 /** A worker whose loops run. */
@@ -15,7 +15,7 @@ export interface StartedWorker {
   /** The store knows it. */
   readonly registered: Promise<void>
   loops(): LoopReport[]
-  slots(): SlotReport
+  capacity(): CapacityReport
   /** Waits up to `graceMs` for what runs, or until `now` aborts; then gives back what is left. */
   stop(graceMs: number, now: AbortSignal): Promise<void>
   /** Ends the loops of a worker that could not register. */
@@ -95,8 +95,8 @@ export function handleOf({ events, life, jobs, start, refusal, over }: HandlePor
       if (stopping || life.closing) theirs.catch(() => {})
       return theirs
     },
-    slots: async (): Promise<SlotReport> => (await started.catch(explain)).slots(),
-    report: async (): Promise<LoopReport[]> => (await started.catch(explain)).loops(),
+    capacity: async (): Promise<CapacityReport> => (await started.catch(explain)).capacity(),
+    loops: async (): Promise<LoopReport[]> => (await started.catch(explain)).loops(),
     stop,
     // Waits for a stop that was begun, and does not end its grace.
     [Symbol.asyncDispose]: () => stopping ?? stop(),

@@ -3,8 +3,8 @@
 import { type WaitLimits, waitUntilWoken } from '../base/wait.ts'
 import type { Handler } from '../job/handler.ts'
 
-/** The slots of a worker: one per handler call at a time. */
-export interface SlotReport {
+/** How many handler calls a worker can make at a time, and how many more now. */
+export interface CapacityReport {
   /** All of them: the worker's `concurrency`. */
   readonly size: number
   readonly free: number
@@ -58,7 +58,7 @@ export class Slots {
     for (const waiter of this.#waiters) if (waiter.ready()) waiter.wake()
   }
 
-  report({ stuckCount, recycle }: { readonly stuckCount: number; readonly recycle: boolean }): SlotReport {
+  report({ stuckCount, recycle }: { readonly stuckCount: number; readonly recycle: boolean }): CapacityReport {
     return { size: this.size, free: Math.max(0, this.#free), stuck: stuckCount, recycle }
   }
 

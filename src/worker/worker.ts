@@ -3,7 +3,7 @@ import { untilAborted } from '../base/abort.ts'
 import { RegrowError } from '../base/errors.ts'
 import type { LoopSpec } from '../base/loop.ts'
 import { fingerprintsOf } from '../job/fingerprint.ts'
-import { limitsOf, type SlotReport, Slots } from './capacity.ts'
+import { type CapacityReport, limitsOf, Slots } from './capacity.ts'
 import type { WorkerOptions, WorkerPorts } from './deps.ts'
 import { beatLoop } from './heartbeat.ts'
 import { Claims } from './held-claims.ts'
@@ -102,7 +102,7 @@ export class Worker {
     return !this.#over.signal.aborted && this.claims.sure(this.#ports.clock.now(), this.#options.leaseMs)
   }
 
-  slots(): SlotReport {
+  capacity(): CapacityReport {
     return this.#slots.report(this.running)
   }
 

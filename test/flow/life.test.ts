@@ -143,7 +143,7 @@ test.each(stores)('on %s, a worker that is still opening can be stopped, and its
   ]) {
     const { app } = appOn(store())
     const worker = app.work()
-    const asked = [worker.slots(), worker.report()].map((answer) => answer.catch((error: unknown) => error))
+    const asked = [worker.capacity(), worker.loops()].map((answer) => answer.catch((error: unknown) => error))
     await end(app, worker)
     // What it answered before it was stopped, or why there is no worker.
     for (const answer of await Promise.all(asked))

@@ -133,7 +133,7 @@ test('with every slot of three workers busy for ten intervals, the longest gap b
       }),
     )
     await sweeping.query(`insert into things select 'busy' || n from generate_series(1, 50) n`)
-    const free = async () => (await Promise.all(workers.map((each) => each.slots()))).map((each) => each.free)
+    const free = async () => (await Promise.all(workers.map((each) => each.capacity()))).map((each) => each.free)
     const starts = () => sweeping.ears.reduce((sum, ear) => sum + ear.of('job.started').length, 0)
     await Promise.race(sweeping.ears.map((ear) => ear.until(() => starts() === 6)))
     const since = performance.now()

@@ -223,8 +223,8 @@ export class Calm {
     const { kernel, oracle, fleet } = this.#world
     const aged = kernel.now() - this.#since
     for (const { process, worker } of fleet.working()) {
-      let report: Awaited<ReturnType<NonNullable<typeof worker>['report']>> | undefined
-      void worker?.report().then((loops) => {
+      let report: Awaited<ReturnType<NonNullable<typeof worker>['loops']>> | undefined
+      void worker?.loops().then((loops) => {
         report = loops
       })
       await kernel.run(() => report !== undefined, 1_000)
