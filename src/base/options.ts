@@ -39,7 +39,7 @@ export const wholeNumber = (least: number, most?: number): Option => ({
     Number.isInteger(value) && (value as number) >= least && (most === undefined || (value as number) <= most),
 })
 
-/** Options of everything that people wait for: `LongOptions`. */
+/** Options of everything that people wait for: `ProgressOptions`. */
 export const longOptions = { onProgress: callback, signal: abortSignal } satisfies Options
 
 /** What is wrong with `given`, a sentence each; `where` names the call. An option that is undefined is left out. */

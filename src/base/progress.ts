@@ -10,7 +10,7 @@ export interface Progress {
 }
 
 /** Options of everything that people wait for. */
-export interface LongOptions {
+export interface ProgressOptions {
   /** Called after each page. Defaults to nobody. */
   onProgress?: (progress: Progress) => void
   /** Ends it at the next page; what was done until then stays done, and is told. Defaults to never. */

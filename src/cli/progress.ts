@@ -4,7 +4,7 @@
 
 import { readable } from '../base/duration.ts'
 import { RegrowError } from '../index.ts'
-import type { LongOptions, Progress } from '../operate/index.ts'
+import type { Progress, ProgressOptions } from '../operate/index.ts'
 import type { Cli } from './command.ts'
 import { visible } from './output.ts'
 
@@ -14,7 +14,7 @@ const everyMs = { terminal: 100, plain: 5_000 }
 const rateOverMs = 10_000
 
 /** What a long call is given: where it tells its progress, and when it is to stop. */
-export type Long = Required<LongOptions>
+export type Long = Required<ProgressOptions>
 
 /** What came of a long call. `stopped`: a signal ended it before its end. */
 export interface LongEnd<T> {

@@ -35,7 +35,7 @@ export type {
   Diagnosis,
   HeldCounts,
   IndexAdvice,
-  IndexWish,
+  IndexSuggestion,
   JobCosts,
   QueryCost,
   StatementCost,

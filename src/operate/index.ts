@@ -4,9 +4,9 @@ import { RegrowError } from '../base/errors.ts'
 
 export type { DeclaredJob } from '../app/app.ts'
 export type { Operable, Operator } from '../app/operator.ts'
-export type { LongOptions, Progress } from '../base/progress.ts'
+export type { Progress, ProgressOptions } from '../base/progress.ts'
 export type { StateValues, TrialRow } from '../store/coverage.ts'
-export type { IndexWish, JobCosts, StatementCost, Unmet, UnmetCondition } from '../store/diagnosis.ts'
+export type { IndexSuggestion, JobCosts, StatementCost, Unmet, UnmetCondition } from '../store/diagnosis.ts'
 export type { ErrorGroup, QuarantinedDetail, QuarantinedKey } from '../store/quarantine.ts'
 export type {
   ClaimFacts,
@@ -38,9 +38,9 @@ export type { HandedOver, ScheduleInfo, SlotInfo } from './schedule-info.ts'
 export type { SchedulesOfApp } from './schedules.ts'
 export type { JobStatus, QueueStatus, Status } from './status.ts'
 export type { WaitingCount } from './waiting.ts'
-export type { Decided } from './why/decide.ts'
+export type { MainReason } from './why/decide.ts'
 export type { PendingFacts, WhyFacts } from './why/facts.ts'
-export { type Told, type WhyCommand, type WhyReason, whyReasons } from './why/reason.ts'
+export { type Reason, type WhyCommand, type WhyReason, whyReasons } from './why/reason.ts'
 export type { Why } from './why/why.ts'
 
 /** All that people operate: health, why, doctor, quarantine, schedules and more. Nothing is loaded or opened before the first call. */

@@ -2,7 +2,7 @@
 import { RegrowError } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import { checkArgument, text, wholeNumber } from '../base/options.ts'
-import type { LongOptions } from '../base/progress.ts'
+import type { ProgressOptions } from '../base/progress.ts'
 import { redact } from '../base/redact.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
@@ -58,12 +58,12 @@ export interface Quarantine {
    * Makes keys new: their failures are forgotten, they are hinted at once, and the job's sweep is due. Of more than 1,000 the
    * first ones are hinted at once; the sweep brings the others, slowly at first (L9).
    */
-  release(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<ReleaseReport>
+  release(job: string, keys: QuarantineKeys, options?: ActOptions & ProgressOptions): Promise<ReleaseReport>
   /**
    * Ends intents for good, and slots of schedules. Work that is a row of yours cannot be dropped here: change the row so that the pending query
    * no longer returns it. One such key, and nothing of its page of 1,000 is dropped.
    */
-  drop(job: string, keys: QuarantineKeys, options?: ActOptions & LongOptions): Promise<DropReport>
+  drop(job: string, keys: QuarantineKeys, options?: ActOptions & ProgressOptions): Promise<DropReport>
 }
 
 export interface QuarantinePorts {
@@ -191,7 +191,7 @@ async function inPages(
   { quarantine: store }: QuarantinePorts,
   job: string,
   keys: QuarantineKeys,
-  { onProgress, signal }: LongOptions,
+  { onProgress, signal }: ProgressOptions,
   done: Done,
   act: (page: readonly string[]) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {

@@ -50,7 +50,7 @@ export interface StatementCost {
 }
 
 /** An index that would spare reading. */
-export interface IndexWish {
+export interface IndexSuggestion {
   readonly statement: string
   readonly table: string
   /** Rows and blocks that the scan reads of that table now; blocks null: not measured. */
@@ -70,7 +70,7 @@ export interface JobCosts {
   readonly lastPage: StatementCost | null
   /** The check of up to a hundred keys. */
   readonly check: StatementCost | null
-  readonly indexes: readonly IndexWish[]
+  readonly indexes: readonly IndexSuggestion[]
 }
 
 /** What to do about it. */

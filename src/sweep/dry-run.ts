@@ -1,6 +1,6 @@
 // Lower arrow, only looked at: what a whole pass of a job would do now. Reads every page of the pending query, asks the
 // queue which hints are there, and changes nothing anywhere.
-import type { LongOptions } from '../base/progress.ts'
+import type { ProgressOptions } from '../base/progress.ts'
 import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -39,7 +39,7 @@ export async function dryRun(
   { source, queue, diagnosis }: DryRunPorts,
   job: Job,
   paused: boolean,
-  { onProgress, signal }: LongOptions,
+  { onProgress, signal }: ProgressOptions,
 ): Promise<DryRun> {
   const total = onProgress ? await source.estimate(pageTimeoutMs).catch(() => null) : null
   const found = { seen: 0, eligible: 0, unusable: 0, heldBy: diagnosis ? none : null, hinted: 0 as number | null }

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/errors.ts'
 import type { Events } from '../base/events.ts'
 import { checkOptions, flag, longOptions, texts } from '../base/options.ts'
-import type { LongOptions } from '../base/progress.ts'
+import type { ProgressOptions } from '../base/progress.ts'
 import { type Random, spread } from '../base/random.ts'
 import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
@@ -21,7 +21,7 @@ import { pass } from './pass.ts'
 import { pageTimeoutMs, unusableTold } from './pass-step.ts'
 
 /** What to sweep. */
-export interface SweepOptions extends LongOptions {
+export interface SweepOptions extends ProgressOptions {
   /** Names of jobs. Defaults to all that the app declares. */
   jobs?: readonly string[]
   /** Reads the pages and pushes nothing. Defaults to false. */
@@ -112,7 +112,7 @@ async function look(
   { source, queue, store }: OnDemandPorts,
   job: Job,
   paused: boolean,
-  long: LongOptions,
+  long: ProgressOptions,
 ): Promise<Found> {
   return {
     ...nothing,
@@ -129,7 +129,7 @@ async function look(
  * One whole pass, however many budgets it takes. By its turn if that can be got, so that cursor and counts are stored;
  * beside somebody else's pass otherwise: a hint pushed twice is one hint.
  */
-async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: LongOptions): Promise<Found> {
+async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: ProgressOptions): Promise<Found> {
   const { clock, random, events, queue, store } = ports
   const { source, fill } = await counted(ports, job, long)
   const holder = ports.holder?.() ?? random.hex(16)
@@ -192,7 +192,7 @@ async function passes(ports: OnDemandPorts, job: Job, paused: boolean, long: Lon
 }
 
 /** The source and the fill of a pass, with the rows that they read told to who waits. */
-async function counted({ source, fill }: OnDemandPorts, job: Job, { onProgress }: LongOptions) {
+async function counted({ source, fill }: OnDemandPorts, job: Job, { onProgress }: ProgressOptions) {
   const plain = source(job)
   if (!onProgress) return { source: plain, fill }
   const total = await plain.estimate(pageTimeoutMs).catch(() => null)

@@ -2,7 +2,7 @@
 // and wants a yes.
 
 import type { App } from '../../index.ts'
-import { type ActOptions, type LongOptions, operate, type QuarantineKeys } from '../../operate/index.ts'
+import { type ActOptions, operate, type ProgressOptions, type QuarantineKeys } from '../../operate/index.ts'
 import { type Cli, command, exitCodes, usage } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { withStore } from '../open.ts'
@@ -66,7 +66,7 @@ interface Words {
   readonly past: 'released' | 'dropped'
 }
 
-type ActOn = (app: App, job: string, keys: QuarantineKeys, options: ActOptions & LongOptions) => Promise<Acted>
+type ActOn = (app: App, job: string, keys: QuarantineKeys, options: ActOptions & ProgressOptions) => Promise<Acted>
 
 interface Given {
   readonly _: readonly string[]

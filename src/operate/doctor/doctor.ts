@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { RegrowError } from '../../base/errors.ts'
 import { checkOptions, longOptions, texts } from '../../base/options.ts'
-import type { LongOptions } from '../../base/progress.ts'
+import type { ProgressOptions } from '../../base/progress.ts'
 import type { Job } from '../../job/job.ts'
 import { unknownJob } from '../../job/unknown-job.ts'
 import type { Queue } from '../../queue/queue.ts'
@@ -22,7 +22,7 @@ import { ofReads, ofRefusal, sentences } from './job-findings.ts'
 import { ofQueue } from './queue-findings.ts'
 import { ofClock, ofStore } from './store-findings.ts'
 
-export interface DoctorOptions extends LongOptions {
+export interface DoctorOptions extends ProgressOptions {
   /** Jobs whose pending queries are examined, and whose findings are told. Defaults to all that the app declares. */
   jobs?: readonly string[]
 }

@@ -4,7 +4,7 @@ import { readable } from '../../base/duration.ts'
 import { isKeyLength, keyBytesMax } from '../../job/key.ts'
 import type { Unmet } from '../../store/diagnosis.ts'
 import type { WhyFacts } from './facts.ts'
-import { ago, count, fromNow, type Judge, lastError, since, typed } from './reason.ts'
+import { ago, count, fromNow, lastError, type Rule, since, typed } from './reason.ts'
 
 const noProgressText = 'It ran and returned, but the row is still pending'
 
@@ -19,7 +19,7 @@ const remembered = ({ ledger, pending }: WhyFacts) => {
   return renewed ? null : ledger
 }
 
-export const broken: Judge = ({ pending, job, sweep, at, workers }) =>
+export const broken: Rule = ({ pending, job, sweep, at, workers }) =>
   pending.state !== 'broken'
     ? null
     : {
@@ -37,7 +37,7 @@ export const broken: Judge = ({ pending, job, sweep, at, workers }) =>
       }
 
 /** Its row is pending, and neither queue nor ledger can hold its key. */
-export const unusable: Judge = ({ key, pending, job }) =>
+export const unusable: Rule = ({ key, pending, job }) =>
   pending.state !== 'pending' || isKeyLength(key)
     ? null
     : {
@@ -48,7 +48,7 @@ export const unusable: Judge = ({ key, pending, job }) =>
         commands: [],
       }
 
-export const held: Judge = (facts) => {
+export const held: Rule = (facts) => {
   const { ledger, at, leaseMs, timeoutMs, workers, graceUntil } = facts
   const claim = ledger?.claim
   if (!ledger || !claim) return null
@@ -82,7 +82,7 @@ export const held: Judge = (facts) => {
   }
 }
 
-export const notPending: Judge = ({ pending, kind, intent }) => {
+export const notPending: Rule = ({ pending, kind, intent }) => {
   if (pending.state !== 'not') return null
   const next = 'Nothing: a key that is not pending is not started, hinted or not.'
   if (kind === 'input')
@@ -140,7 +140,7 @@ function notMet(unmet: Exclude<Unmet, { kind: 'no_row' }> | null): string {
   return `${row} the pending query does not return it. What fails: ${told.join('; ')}.`
 }
 
-export const quarantined: Judge = (facts) => {
+export const quarantined: Rule = (facts) => {
   const ledger = remembered(facts)
   if (ledger?.state !== 'quarantined') return null
   const { job, key, at, intent, versioned } = facts
@@ -161,7 +161,7 @@ export const quarantined: Judge = (facts) => {
   }
 }
 
-export const paused: Judge = ({ pause, job, at }) =>
+export const paused: Rule = ({ pause, job, at }) =>
   pause === null
     ? null
     : {
@@ -177,7 +177,7 @@ export const paused: Judge = ({ pause, job, at }) =>
 /** The longest wait that the store tells, nearly: years have different lengths. */
 const farMs = 3_650 * 86_400_000
 
-export const runAt: Judge = ({ pending, at, kind }) => {
+export const runAt: Rule = ({ pending, at, kind }) => {
   if (pending.state !== 'pending' || pending.waitMs <= 0) return null
   const then = new Date(at.getTime() + pending.waitMs)
   const whose = { input: 'It was enqueued for', schedule: 'Its slot is due at', pending: '`run_at` of its row is' }[
@@ -200,7 +200,7 @@ export const runAt: Judge = ({ pending, at, kind }) => {
   }
 }
 
-export const noWorker: Judge = ({ workers, job, sweep }) =>
+export const noWorker: Rule = ({ workers, job, sweep }) =>
   workers.able > 0
     ? null
     : {
@@ -211,7 +211,7 @@ export const noWorker: Judge = ({ workers, job, sweep }) =>
         commands: [{ line: `regrow work --only ${job}`, does: 'a worker for this job' }],
       }
 
-export const backedOff: Judge = (facts) => {
+export const backedOff: Rule = (facts) => {
   const ledger = remembered(facts)
   const { at, attemptsMax } = facts
   if (ledger?.state !== 'retrying' || ledger.retryAt === null || ledger.retryAt <= at) return null
@@ -241,7 +241,7 @@ export const backedOff: Judge = (facts) => {
 const ordinal = (number: number) =>
   `${number}${/1[123]$/.test(String(number)) ? 'th' : (['th', 'st', 'nd', 'rd'][number % 10] ?? 'th')}`
 
-export const suspect: Judge = (facts) => {
+export const suspect: Rule = (facts) => {
   const ledger = remembered(facts)
   if (!ledger?.suspect || ledger.state !== 'retrying') return null
   return {

@@ -13,21 +13,21 @@ import {
   unusable,
 } from './blocking-reasons.ts'
 import type { WhyFacts } from './facts.ts'
-import type { Judge, Told } from './reason.ts'
+import type { Reason, Rule } from './reason.ts'
 import { waiting } from './waiting-reasons.ts'
 
 /** What keeps a key from running, told in the order in which it has to be mended. */
-export interface Decided extends Told {
+export interface MainReason extends Reason {
   /** What would hold it back next; empty for most. */
-  readonly also: readonly Told[]
+  readonly also: readonly Reason[]
 }
 
 /** These answer by themselves: as long as one holds, no other matters. */
-const alone: readonly Judge[] = [unusable, held]
+const alone: readonly Rule[] = [unusable, held]
 /** These may hold at the same time; the first is what has to be mended first. */
-const together: readonly Judge[] = [notPending, quarantined, paused, runAt, noWorker, backedOff, suspect]
+const together: readonly Rule[] = [notPending, quarantined, paused, runAt, noWorker, backedOff, suspect]
 
-export function decide(facts: WhyFacts): Decided {
+export function decide(facts: WhyFacts): MainReason {
   const failing = broken(facts)
   if (failing) return { ...failing, also: [noWorker(facts) ?? []].flat() }
   for (const judge of alone) {

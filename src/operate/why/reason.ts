@@ -37,7 +37,7 @@ export interface WhyCommand {
 }
 
 /** One reason, with what follows from it. */
-export interface Told {
+export interface Reason {
   readonly reason: WhyReason
   /** What is the case, in one or two sentences. */
   readonly sentence: string
@@ -49,7 +49,7 @@ export interface Told {
 }
 
 /** Whether a reason holds. */
-export type Judge = (facts: WhyFacts) => Told | null
+export type Rule = (facts: WhyFacts) => Reason | null
 
 /** The beginning of a line that may be typed: `regrow <verb> <job> …`. */
 const word = (text: string) => (/^[\w.:@%+=,/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -1,22 +1,22 @@
 // Reasons of a key that nothing holds back: where is its hint, and if it has none, who will bring it? Pure.
 import { readable } from '../../base/duration.ts'
 import type { WhyFacts } from './facts.ts'
-import { ago, count, enqueueIt, fromNow, type Judge, lastError, type Told, typed } from './reason.ts'
+import { ago, count, enqueueIt, fromNow, lastError, type Reason, type Rule, typed } from './reason.ts'
 
 /** A sweep that is due for so long is made by nobody. */
 const lateMs = 120_000
 
 /** Why a key that may start has not: always finds a reason. */
-export function waiting(facts: WhyFacts): Told {
+export function waiting(facts: WhyFacts): Reason {
   return (
-    [queueDown, slotsFull, hinted, unknownHint, sweepFailing, queueFull, noProgress, sweepLate].reduce<Told | null>(
+    [queueDown, slotsFull, hinted, unknownHint, sweepFailing, queueFull, noProgress, sweepLate].reduce<Reason | null>(
       (told, judge) => told ?? judge(facts),
       null,
     ) ?? notHinted(facts)
   )
 }
 
-const queueDown: Judge = ({ queue, job, sweep, at }) =>
+const queueDown: Rule = ({ queue, job, sweep, at }) =>
   !queue.down
     ? null
     : {
@@ -31,7 +31,7 @@ const queueDown: Judge = ({ queue, job, sweep, at }) =>
       }
 
 /** A job with a `concurrency` of its own may wait while its workers have slots to spare. */
-const slotsFull: Judge = (facts) => {
+const slotsFull: Rule = (facts) => {
   const { hint, concurrency, running, workers, job, dueHints } = facts
   if (hint === null || hint === 'unknown' || hint.dueInMs > 0 || concurrency === null) return null
   if (running < concurrency * workers.able) return null
@@ -52,7 +52,7 @@ const slotsFull: Judge = (facts) => {
   }
 }
 
-const hinted: Judge = (facts) => {
+const hinted: Rule = (facts) => {
   const { hint, dueHints, at, sweep, sweepJitterMs } = facts
   if (hint === null || hint === 'unknown') return null
   if (hint.dueInMs > 0) {
@@ -82,7 +82,7 @@ const hinted: Judge = (facts) => {
   }
 }
 
-const unknownHint: Judge = (facts) => {
+const unknownHint: Rule = (facts) => {
   const { hint, queue, at } = facts
   if (hint !== 'unknown') return null
   const why = queue.shared ? 'cannot be asked for single hints' : 'is in the memory of each worker'
@@ -96,7 +96,7 @@ const unknownHint: Judge = (facts) => {
   }
 }
 
-const sweepFailing: Judge = (facts) => {
+const sweepFailing: Rule = (facts) => {
   const { sweep, job, at } = facts
   if (!sweep || sweep.errors === 0) return null
   return {
@@ -111,7 +111,7 @@ const sweepFailing: Judge = (facts) => {
   }
 }
 
-const queueFull: Judge = (facts) => {
+const queueFull: Rule = (facts) => {
   const { sweep, dueHints } = facts
   if (!sweep || sweep.dropped === 0) return null
   return {
@@ -127,7 +127,7 @@ const queueFull: Judge = (facts) => {
 }
 
 /** Without a version column nobody writes down which key it was. */
-const noProgress: Judge = (facts) => {
+const noProgress: Rule = (facts) => {
   const { versioned, noProgress: runs, kind } = facts
   if (versioned || runs === 0 || kind !== 'pending') return null
   return {
@@ -137,7 +137,7 @@ const noProgress: Judge = (facts) => {
   }
 }
 
-const sweepLate: Judge = (facts) => {
+const sweepLate: Rule = (facts) => {
   const { sweep, at, job } = facts
   if (!sweep || sweep.sweeping || at.getTime() - sweep.nextAt.getTime() < lateMs) return null
   return {
@@ -149,13 +149,13 @@ const sweepLate: Judge = (facts) => {
   }
 }
 
-const notHinted = (facts: WhyFacts): Told => ({
+const notHinted = (facts: WhyFacts): Reason => ({
   reason: 'not_hinted',
   sentence: 'It is pending and has no hint: it was not enqueued, or its hint was lost.',
   ...bySweep(facts, `The sweep finds it: ${sweepText(facts, facts.at)}.`),
 })
 
-const bySweep = (facts: WhyFacts, next: string): Pick<Told, 'next' | 'nextAt' | 'commands'> => ({
+const bySweep = (facts: WhyFacts, next: string): Pick<Reason, 'next' | 'nextAt' | 'commands'> => ({
   next,
   nextAt: facts.sweepJitterMs > 0 ? null : (facts.sweep?.nextAt ?? null),
   commands: [

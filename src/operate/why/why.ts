@@ -11,12 +11,12 @@ import type { Queue } from '../../queue/queue.ts'
 import type { Diagnosis } from '../../store/diagnosis.ts'
 import type { Source } from '../../store/source.ts'
 import type { StoreStatus } from '../../store/status.ts'
-import { type Decided, decide } from './decide.ts'
+import { decide, type MainReason } from './decide.ts'
 import type { PendingFacts, WhyFacts } from './facts.ts'
 import { keyOf } from './key-of.ts'
 
 /** Why a key does not run, what comes next, and what to type; with the facts behind it. */
-export interface Why extends Decided {
+export interface Why extends MainReason {
   readonly job: string
   /** The key's canonical text. */
   readonly key: string

@@ -4,7 +4,7 @@
 import type { Job } from '../../../../job/job.ts'
 import type { SqlQuery } from '../../../../job/pending.ts'
 import {
-  type IndexWish,
+  type IndexSuggestion,
   type JobCosts,
   manyRows,
   patienceMs,
@@ -162,8 +162,8 @@ function gathered(scans: readonly Scan[], tables: readonly TableFacts[]): Scan[]
   return [...byRoot.values()]
 }
 
-function wishes(tooMuch: readonly TooMuch[]): IndexWish[] {
-  const byStatement = new Map<string, IndexWish>()
+function wishes(tooMuch: readonly TooMuch[]): IndexSuggestion[] {
+  const byStatement = new Map<string, IndexSuggestion>()
   for (const { read, advice } of tooMuch) {
     const { statement, table, after } = advice
     if (statement === null || byStatement.has(statement)) continue
