@@ -20,12 +20,12 @@ afterAll(async () => {
 })
 
 const identity = async () => 'the store of the suite'
-const cases = (namespace: string, spread: number, make: () => RedisGiven) => {
+const cases = (namespace: string, shards: number, make: () => RedisGiven) => {
   let client: RedisGiven | undefined
   return queueSuite({
     open: (bounds, surroundings) => {
       client ??= make()
-      return redis(client, { namespace, spread, ...bounds }).open({ ...surroundings, identity })
+      return redis(client, { namespace, shards, ...bounds }).open({ ...surroundings, identity })
     },
   })
 }

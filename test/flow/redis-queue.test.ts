@@ -98,7 +98,7 @@ test('a push wakes one idle process, and that one the next, as long as hints are
 test('who waits for one job is not woken by pushes for another, and sends nothing meanwhile', async () => {
   const { url, namespace, open, ask } = place('quiet')
   const { dial, sent } = counting(await dialOf(url))
-  const idle = new RedisQueue({ dial, clock: systemClock, namespace, spread: 1, owner: await identity() })
+  const idle = new RedisQueue({ dial, clock: systemClock, namespace, shards: 1, owner: await identity() })
   opened.push(idle)
   const popped = waiting(idle, { job: 'b', waitMs: 600 })
   await blocked(ask)
@@ -114,7 +114,7 @@ test('who waits for one job is not woken by pushes for another, and sends nothin
 test('a push to a pop that waits in the same process is handed over: Redis has no part in it', async () => {
   const { url, namespace, ask } = place('hand-over')
   const { dial, sent } = counting(await dialOf(url))
-  const queue = new RedisQueue({ dial, clock: systemClock, namespace, spread: 1, owner: await identity() })
+  const queue = new RedisQueue({ dial, clock: systemClock, namespace, shards: 1, owner: await identity() })
   opened.push(queue)
   await queue.writeMark({ epoch: 1, sequence: 2 })
   const popped = waiting(queue, { limit: 2 })

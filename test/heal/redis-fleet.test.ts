@@ -189,7 +189,7 @@ describe.concurrent('Redis behind a Sentinel, in a cluster, and with TLS', () =>
     let scene: Scene | undefined
     try {
       const jobs = ['thing.make', 'thing.ship', 'thing.bill', 'thing.mail']
-      scene = await Scene.open('redis_cluster', redis(client, { spread: 3 }), { jobs, every: '1h' })
+      scene = await Scene.open('redis_cluster', redis(client, { shards: 3 }), { jobs, every: '1h' })
       await scene.holding(32)
       const [node] = await Promise.all(
         cluster.nodes.map(async (each) => ({ each, keys: Number(await each.command('DBSIZE')) })),

@@ -157,6 +157,6 @@ const skewed = (url: string): QueueDriver => ({
       return time[1] * 1000 + time[2] / 1000 + (tonumber(redis.call('GET', '${skewKey}')) or 0)
     end`
     const owner = await identity()
-    return new RedisQueue({ dial: await dialOf(url), clock, namespace: 'regrow', spread: 1, owner, clockLua })
+    return new RedisQueue({ dial: await dialOf(url), clock, namespace: 'regrow', shards: 1, owner, clockLua })
   },
 })

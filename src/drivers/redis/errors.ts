@@ -32,7 +32,7 @@ export function explained(error: unknown, namespace: string): unknown {
     'queue_foreign',
     `The hints of namespace "${namespace}" on this Redis server belong to another store: ${owner}`,
     'Give each application and stage a namespace of its own: redis(url, { namespace }). If the database was moved, delete ' +
-      `the key {${namespace}}:owner (one per slot with \`spread\`): hints are only a view, and the sweep brings them back.`,
+      `the key {${namespace}}:owner (one per slot with \`shards\`): hints are only a view, and the sweep brings them back.`,
     error,
   )
 }

@@ -20,7 +20,7 @@ export interface RedisOptions extends Partial<QueueBounds> {
    * Over how many hash slots of a Redis Cluster the jobs are spread; the same in every process. One job lies in one slot.
    * Defaults to 1: everything in one slot, which is right for a single server.
    */
-  readonly spread?: number
+  readonly shards?: number
 }
 
 /**
@@ -43,9 +43,9 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
       const mistakes = mistakesOf(options)
       if (mistakes.length > 0)
         throw new RegrowError('bad_options', mistakes.join('\n'), 'Correct the options of redis().')
-      const { namespace = 'regrow', spread = 1, ...bounds } = options
+      const { namespace = 'regrow', shards = 1, ...bounds } = options
       const dial = await dialOf(given)
-      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, spread, owner: await identity(), onRepair })
+      const queue = new RedisQueue({ ...bounds, dial, clock, namespace, shards, owner: await identity(), onRepair })
       try {
         await withDeadline(clock, askMs, 'Redis', queue.count([]))
       } catch (error) {
@@ -62,11 +62,11 @@ export function redis(given: RedisGiven | undefined, options: RedisOptions = {})
 function mistakesOf(options: RedisOptions): string[] {
   if (!isOptions(options))
     return [`redis(): the options are ${kindOfValue(options)}; expected an object such as { namespace: 'shop' }`]
-  const mistakes = unknownOptions(options, ['namespace', 'spread', 'maxHints', 'maxDelayed'], 'redis()')
-  const { namespace = 'regrow', spread = 1 } = options
+  const mistakes = unknownOptions(options, ['namespace', 'shards', 'maxHints', 'maxDelayed'], 'redis()')
+  const { namespace = 'regrow', shards = 1 } = options
   if (typeof namespace !== 'string' || !/^[A-Za-z0-9_.:-]{1,64}$/.test(namespace))
     mistakes.push('redis(): `namespace` has to be 1 to 64 letters, digits and "_", ".", ":" or "-"')
-  if (!Number.isInteger(spread) || spread < 1 || spread > 1_024)
-    mistakes.push(`redis(): \`spread\` is ${String(spread)}; expected a whole number from 1 to 1,024`)
+  if (!Number.isInteger(shards) || shards < 1 || shards > 1_024)
+    mistakes.push(`redis(): \`shards\` is ${String(shards)}; expected a whole number from 1 to 1,024`)
   return [...mistakes, ...boundMistakes(options, 'redis()')]
 }

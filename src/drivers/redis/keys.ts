@@ -23,8 +23,8 @@ export class Places {
   readonly #tags: readonly string[]
   readonly #places = new Map<string, Place>()
 
-  constructor(namespace: string, spread: number) {
-    this.#tags = Array.from({ length: spread }, (_, i) => (spread === 1 ? `{${namespace}}` : `{${namespace}:${i}}`))
+  constructor(namespace: string, shards: number) {
+    this.#tags = Array.from({ length: shards }, (_, i) => (shards === 1 ? `{${namespace}}` : `{${namespace}:${i}}`))
     this.slots = this.#tags.map((tag, number) => ({
       number,
       owner: `${tag}:owner`,

@@ -33,7 +33,7 @@ export interface RedisQueueOptions extends Partial<QueueBounds> {
   readonly dial: Dial
   readonly clock: Clock
   readonly namespace: string
-  readonly spread: number
+  readonly shards: number
   /** The store that the hints are of. */
   readonly owner: string
   /** Called with keys that held a value of another type, and were deleted. */
@@ -58,14 +58,14 @@ export class RedisQueue implements Queue {
   readonly #blockingPop: BlockingPop
   readonly #otherLane = new OtherLane()
 
-  constructor({ dial, clock, namespace, spread, owner, clockLua, onRepair, maxHints, maxDelayed }: RedisQueueOptions) {
-    this.name = nameOf(namespace, spread)
+  constructor({ dial, clock, namespace, shards, owner, clockLua, onRepair, maxHints, maxDelayed }: RedisQueueOptions) {
+    this.name = nameOf(namespace, shards)
     this.#clock = clock
     this.#namespace = namespace
     this.#owner = owner
     this.#onRepair = onRepair ?? (() => {})
     this.#bounds = { maxHints: maxHints ?? defaultBounds.maxHints, maxDelayed: maxDelayed ?? defaultBounds.maxDelayed }
-    this.#places = new Places(namespace, spread)
+    this.#places = new Places(namespace, shards)
     this.#scripts = scriptsWith(clockLua)
     const onMisplaced = () => {
       this.#line.drop()
@@ -258,5 +258,5 @@ export class RedisQueue implements Queue {
   }
 }
 
-const nameOf = (namespace: string, spread: number) =>
-  `redis${namespace === 'regrow' ? '' : `:${namespace}`}${spread === 1 ? '' : ` over ${spread}`}`
+const nameOf = (namespace: string, shards: number) =>
+  `redis${namespace === 'regrow' ? '' : `:${namespace}`}${shards === 1 ? '' : ` over ${shards}`}`

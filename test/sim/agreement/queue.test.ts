@@ -64,7 +64,7 @@ const postgresQueue =
 
 /** One server, or a cluster over whose slots the two jobs are spread. */
 const redisQueue =
-  (given: () => Promise<RedisGiven>, spread: number): Subject =>
+  (given: () => Promise<RedisGiven>, shards: number): Subject =>
   async () => {
     const dial = await dialOf(await given())
     const { namespace } = freshRedis('agreement')
@@ -72,7 +72,7 @@ const redisQueue =
     const beside = dial()
     await beside.connect()
     closing.push(async () => beside.end())
-    const { slots } = new Places(namespace, spread)
+    const { slots } = new Places(namespace, shards)
     const moved = async (now: number) => {
       for (const { owner } of slots) await beside.send(owner, ['SET', `${owner}:time`, String(1_767_225_600_000 + now)])
     }
@@ -83,7 +83,7 @@ const redisQueue =
     return async () => {
       await moved(clock.now())
       await queue?.close()
-      queue = new RedisQueue({ dial, clock, namespace, spread, owner: 'the store', clockLua, ...bounds })
+      queue = new RedisQueue({ dial, clock, namespace, shards, owner: 'the store', clockLua, ...bounds })
       await queue.wipe()
       return { queue, clock, moved, keepsPlaces: true }
     }

@@ -25,9 +25,9 @@ test('an address that is refused is not repeated: it may hold a password', async
 })
 
 test('every mistake in the options is told, an unknown one with a guess', async () => {
-  const error = open('redis://127.0.0.1:1', { namespce: 'x', namespace: 'a{b}', spread: 0, maxHints: 1.5 })
+  const error = open('redis://127.0.0.1:1', { namespce: 'x', namespace: 'a{b}', shards: 0, maxHints: 1.5 })
   await expect(error).rejects.toMatchObject({ code: 'bad_options' })
   const { message } = (await error.catch((thrown: Error) => thrown)) as Error
-  for (const told of ['did you mean "namespace"', '`namespace` has to be', '`spread` is 0', '`maxHints` is 1.5'])
+  for (const told of ['did you mean "namespace"', '`namespace` has to be', '`shards` is 0', '`maxHints` is 1.5'])
     expect(message).toContain(told)
 })
