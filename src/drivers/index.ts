@@ -9,8 +9,8 @@ export type { ServerPage } from '../job/server-page.ts'
 export type { Hint, PoppedHint, Pushed, QueueBounds } from '../queue/hint.ts'
 export {
   badHint,
-  type Filled,
   type FillRequest,
+  type FillResult,
   type HintCount,
   outOfMemory,
   type PageFiller,
@@ -22,7 +22,7 @@ export {
   type PushOptions,
   type PushQueue,
   type Queue,
-  type QueueFacts,
+  type QueueInfo,
   type QueueInspection,
   type QueueRepair,
 } from '../queue/queue.ts'
@@ -52,12 +52,12 @@ export type {
   Claim,
   Finish,
   Ledger,
+  LedgerEntry,
   OneTripAnswer,
   OneTripClaims,
   SettleRow,
   SharedAnswers,
   SharedCommits,
-  Standing,
   TakeAnswer,
   TakeOptions,
 } from '../store/ledger.ts'

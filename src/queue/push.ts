@@ -10,8 +10,8 @@ import type { EventMap } from '../job/event-map.ts'
 import { type Hint, type Pushed, pushed } from './hint.ts'
 import {
   badHint,
-  type Filled,
   type FillRequest,
+  type FillResult,
   outOfMemory,
   type PushOptions,
   type PushQueue,
@@ -84,7 +84,7 @@ export function pushDoor(queue: PushQueue, events: Events<EventMap>, clock: Cloc
 const hasCode = (error: unknown, code: string) => error instanceof RegrowError && error.code === code
 
 /** A page that the queue reads by itself; undefined where it cannot, or could not now: then its keys go through the door. */
-export type Fill = (request: FillRequest) => Promise<Filled | undefined>
+export type Fill = (request: FillRequest) => Promise<FillResult | undefined>
 
 /** What pages go through that do not leave the server. Beside the door, and as patient: it never throws. */
 export function fillDoor(queue: Pick<Queue, 'filler'>, events: Events<EventMap>): Fill {

@@ -69,7 +69,7 @@ export interface Popped {
 /** Pushes hints for pages of rows that live in the same database server as the queue. */
 export interface PageFiller {
   /** Pushes swept hints for the eligible rows of a page, which the queue reads itself. */
-  fill(request: FillRequest): Promise<Filled>
+  fill(request: FillRequest): Promise<FillResult>
 }
 
 export interface FillRequest {
@@ -83,7 +83,7 @@ export interface FillRequest {
 }
 
 /** What a queue found in a page, and did with it. */
-export interface Filled {
+export interface FillResult {
   readonly scanned: number
   /** Key of the last row of a page that has as many as it may have; of a shorter one, behind which nothing is, null. */
   readonly last: string | null
@@ -121,11 +121,11 @@ export interface PeekedHint {
 export interface QueueInspection {
   /** Hints of these keys, at most 1,000, by key. */
   peek(job: string, keys: readonly string[]): Promise<ReadonlyMap<string, PeekedHint>>
-  facts(): Promise<QueueFacts>
+  facts(): Promise<QueueInfo>
 }
 
 /** What a queue knows of itself and its server, for `doctor`. Unknown facts are left out. */
-export interface QueueFacts {
+export interface QueueInfo {
   /** The server, by name and version, and the oldest version that this queue works on. */
   readonly server?: { readonly name: string; readonly version: string; readonly least: string }
   /** Memory of the server in bytes; `most` null: no limit. */

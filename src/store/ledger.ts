@@ -44,7 +44,7 @@ export interface SettleRow extends Claim {
   readonly noProgress?: boolean
 }
 
-export interface Standing {
+export interface LedgerEntry {
   readonly key: string
   readonly live: boolean
   readonly quarantined: boolean
@@ -119,5 +119,5 @@ export interface Ledger {
   /** Writes what came of runs that had no claim, where nothing is known of their keys; returns the keys written. */
   remember(rows: readonly Omit<SettleRow, 'take' | 'finish'>[]): Promise<string[]>
   /** What the ledger holds of these keys. */
-  standing(job: string, keys: readonly string[]): Promise<Standing[]>
+  standing(job: string, keys: readonly string[]): Promise<LedgerEntry[]>
 }

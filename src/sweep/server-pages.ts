@@ -5,7 +5,7 @@ import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Pushed } from '../queue/hint.ts'
 import type { Fill } from '../queue/push.ts'
-import type { Filled } from '../queue/queue.ts'
+import type { FillResult } from '../queue/queue.ts'
 import type { Source } from '../store/source.ts'
 import type { Ramped } from './pacing.ts'
 import { type PassStart, pageRows, pageTimeoutMs, type Step } from './pass-step.ts'
@@ -21,7 +21,7 @@ export interface InsidePorts extends HintPorts {
 interface OnItsWay {
   readonly after: string | null
   readonly limit: number
-  readonly filled: Promise<Filled | undefined>
+  readonly filled: Promise<FillResult | undefined>
   /** Where the page after this one begins; null: nobody asked, or nobody knows. */
   readonly end: Promise<string | null>
 }
@@ -104,7 +104,7 @@ export class Inside {
     return serverPages.end(after, limit, pageTimeoutMs).catch(() => null)
   }
 
-  async #stepOf(filled: Filled, { after, limit }: OnItsWay): Promise<Step> {
+  async #stepOf(filled: FillResult, { after, limit }: OnItsWay): Promise<Step> {
     const { scanned, eligible, unusable = null, last, oldestMs, rows, sample, pushed } = filled
     const { epoch } = this.#start
     const others: Pushed =

@@ -1,7 +1,7 @@
 // What a Redis server tells of itself, for `doctor`: INFO alone, since managed servers forbid CONFIG. Spread over slots, each
 // slot's server is asked, and the worst answer of each kind is told.
 import { messageOf } from '../../base/errors.ts'
-import type { QueueFacts } from '../../queue/queue.ts'
+import type { QueueInfo } from '../../queue/queue.ts'
 import { isAnswer } from './client.ts'
 import type { Slot } from './keys.ts'
 
@@ -12,7 +12,7 @@ const least = '6.2'
 export async function examined(
   slots: readonly Slot[],
   send: (slot: Slot, args: string[]) => Promise<unknown>,
-): Promise<QueueFacts> {
+): Promise<QueueInfo> {
   try {
     const infos = await Promise.all(
       slots.map(async (slot) =>
@@ -35,7 +35,7 @@ const fields = (info: string): ReadonlyMap<string, string> =>
     }),
   )
 
-function factsOf(info: ReadonlyMap<string, string>): QueueFacts & Required<Pick<QueueFacts, 'memory' | 'eviction'>> {
+function factsOf(info: ReadonlyMap<string, string>): QueueInfo & Required<Pick<QueueInfo, 'memory' | 'eviction'>> {
   const valkey = info.get('valkey_version')
   const most = Number(info.get('maxmemory') ?? 0)
   const policy = info.get('maxmemory_policy') ?? 'noeviction'

@@ -1,5 +1,5 @@
 // What is wrong with the queue and its server. In: its facts. Out: findings. Pure. A queue is a view: none of it loses work.
-import type { QueueFacts } from '../../queue/queue.ts'
+import type { QueueInfo } from '../../queue/queue.ts'
 import type { DoctorFinding } from './finding.ts'
 import { type DoctorCode, whys } from './finding-texts.ts'
 
@@ -9,7 +9,7 @@ const memoryMuch = 0.8
 const bloat = { bytes: 64 * 1024 * 1024, bytesPerHint: 1_024 }
 
 /** `name`: of the queue. `fleet`: live workers. */
-export function ofQueue(name: string, shared: boolean, facts: QueueFacts, fleet: number): DoctorFinding[] {
+export function ofQueue(name: string, shared: boolean, facts: QueueInfo, fleet: number): DoctorFinding[] {
   const finding = (
     level: DoctorFinding['level'],
     code: DoctorCode,

@@ -5,7 +5,7 @@ import { pledge } from '../../../src/base/deferred.ts'
 import { readJob } from '../../../src/job/job.ts'
 import type { ServerPage } from '../../../src/job/server-page.ts'
 import { sql } from '../../../src/job/sql.ts'
-import type { Filled } from '../../../src/queue/queue.ts'
+import type { FillResult } from '../../../src/queue/queue.ts'
 import type { Ledger } from '../../../src/store/ledger.ts'
 import type { Source } from '../../../src/store/source.ts'
 import { type PassPorts, pass } from '../../../src/sweep/pass.ts'
@@ -44,7 +44,7 @@ function world(count: number, between: (rows: Set<string>, page: number) => void
     random: { float: () => 0.5, hex: () => '' },
     source,
     ledger: {} as Ledger,
-    async fill({ page }): Promise<Filled | undefined> {
+    async fill({ page }): Promise<FillResult | undefined> {
       const [after, limit] = placeOf(page)
       pages.push({ after, limit })
       most = Math.max(most, ++away)

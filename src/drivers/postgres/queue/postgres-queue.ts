@@ -14,14 +14,14 @@ import {
 } from '../../../queue/hint.ts'
 import {
   badHint,
-  type Filled,
   type FillRequest,
+  type FillResult,
   outOfMemory,
   type Popped,
   type PopRequest,
   type PushOptions,
   type Queue,
-  type QueueFacts,
+  type QueueInfo,
   type QueueInspection,
 } from '../../../queue/queue.ts'
 import type { Row, SqlDatabase, SqlExecutor } from '../../sql/client.ts'
@@ -119,7 +119,7 @@ export class PostgresQueue implements Queue {
     )
   }
 
-  async #facts(): Promise<QueueFacts> {
+  async #facts(): Promise<QueueInfo> {
     const [{ rows }, wakes] = await Promise.all([this.#db.query(statements.inspect.server), this.#notifier.canListen()])
     return { size: { bytes: Number(rows[0]?.bytes), hints: Number(rows[0]?.hints) }, wakes }
   }
@@ -145,7 +145,7 @@ export class PostgresQueue implements Queue {
   }
 
   /** As a push of swept hints, but the page does not leave the server. */
-  async #fill(pages: Pages, request: FillRequest): Promise<Filled> {
+  async #fill(pages: Pages, request: FillRequest): Promise<FillResult> {
     const { room, done } = await this.#pushes.reserve(request.job, request.limit)
     let added = 0
     try {

@@ -1,6 +1,6 @@
 // A page of the store's rows becomes hints inside the server: the sweep hands the page over as a value, and no key travels.
 import type { SqlQuery } from '../../../../job/pending.ts'
-import type { Filled, FillRequest } from '../../../../queue/queue.ts'
+import type { FillRequest, FillResult } from '../../../../queue/queue.ts'
 import type { Row, SqlDatabase } from '../../../sql/client.ts'
 import { sqlState } from '../../store/errors.ts'
 import { queryOf } from '../../store/opaque.ts'
@@ -11,7 +11,7 @@ export async function fill(
   db: Pick<SqlDatabase, 'queryWithin'>,
   { job, page, limit, timeoutMs, epoch = null }: FillRequest,
   { room, looks }: { readonly room: number; readonly looks: boolean },
-): Promise<Filled> {
+): Promise<FillResult> {
   const query = queryOf(page)
   const values = [...query.values, job, epoch === null ? null : String(epoch), Math.max(0, room), limit]
   const send = (how: Look) => db.queryWithin(timeoutMs, textOf(query, how), values)
@@ -49,7 +49,7 @@ function textOf({ text, values }: SqlQuery, how: Look): string {
   return `${before}${text}${filled}`
 }
 
-function filledOf(row: Row): Filled {
+function filledOf(row: Row): FillResult {
   const facts = JSON.parse((row.rows as string | null) ?? '[]') as [string, string | null, number, boolean][]
   const [scanned, eligible, added, dropped] = ['scanned', 'eligible', 'added', 'dropped'].map((name) =>
     Number(row[name]),
