@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshRedis } from '../services/redis.ts'
 import { projectTexts, root } from './markdown.ts'
 
-/** The last line of each example. The demo and the quick start are in test/flow/demo.test.ts. */
+/** The last line of each example. The demo and the quick start are in test/cli/demo.test.ts. */
 const claims: Record<string, RegExp> = {
   handlers: /^four requests, three charges, three receipts, and all points are there$/,
   batches: /^calls with the bad one had 16, .*1 keys; the other fifteen parcels are sent$/,

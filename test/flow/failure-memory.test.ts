@@ -4,7 +4,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type App, sql } from '../../src/index.ts'
-import { Sweeping } from '../heal/sweeping.ts'
+import { Sweeping } from '../postgres/sweeping.ts'
 import { type Ear, openPglite, World } from './world.ts'
 
 const tables = `create table things (

@@ -1,5 +1,5 @@
 // A deploy on one queue, from the old version of an app to the new one and a step back, under a steady load: what waited at
-// each stage, and what came of all of it. `npm run chaos -- deploy` and test/heal/deploy.test.ts judge it.
+// each stage, and what came of all of it. `npm run chaos -- deploy` and test/fleet/deploy.test.ts judge it.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'

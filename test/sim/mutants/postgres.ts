@@ -2,13 +2,13 @@
 import { type Mutant, mutant, race, test } from './mutant.ts'
 
 const source = (name: string) => `src/drivers/postgres/${name}`
-const notifier = test('flow/postgres-notifier')
-const bloat = test('heal/postgres-bloat')
-const rotation = test('heal/postgres-rotation')
-const pushes = test('flow/postgres-pushes')
-const pages = test('flow/postgres-fill')
-const silent = test('heal/postgres-silent')
-const heals = test('heal/profiles')
+const notifier = test('postgres/notifier')
+const bloat = test('postgres/bloat')
+const rotation = test('postgres/rotation')
+const pushes = test('postgres/pushes')
+const pages = test('postgres/fill')
+const silent = test('postgres/silent')
+const heals = test('postgres/profiles')
 
 export const ofPostgres: readonly Mutant[] = [
   mutant(
@@ -91,7 +91,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/transaction-control.ts'),
     `const many = text.includes(';')`,
     'const many = text.length < 0',
-    test('flow/own-transaction'),
+    test('postgres/own-transaction'),
   ),
   mutant(
     'postgres-commit-behind-a-comment',
@@ -99,7 +99,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/transaction-control.ts'),
     String.raw`|--|\/\*)/i`,
     ')/i',
-    test('flow/own-transaction'),
+    test('postgres/own-transaction'),
   ),
   mutant(
     'postgres-silent-connection-kept',
@@ -155,7 +155,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/prepared.ts'),
     `!/^2[23]|^55P03$/.test(`,
     `!/^2[235]|^55P03$/.test(`,
-    test('heal/postgres-refusals'),
+    test('postgres/refusals'),
   ),
   mutant(
     'postgres-check-before-take',
@@ -411,7 +411,7 @@ export const ofPostgres: readonly Mutant[] = [
     source('client/url-client.ts'),
     'askedUrl(url))',
     '((url as { asked?: Promise<string> }).asked ??= askedUrl(url)))',
-    test('flow/postgres-url'),
+    test('postgres/url'),
   ),
   mutant(
     'postgres-scarce-connections-kept',
@@ -427,6 +427,6 @@ export const ofPostgres: readonly Mutant[] = [
     'src/queue/blocking-pop.ts',
     'const isOver = !waiter.hasNews && leftMs <= sleepMs && leftMs < nextMs',
     'const isOver = false',
-    test('flow/idle'),
+    test('postgres/idle'),
   ),
 ]

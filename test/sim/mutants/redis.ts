@@ -3,7 +3,7 @@ import { type Mutant, mutant, queueAgreement, test } from './mutant.ts'
 
 const source = (name: string) => `src/drivers/redis/${name}`
 const script = (name: string) => source(`scripts/${name}.lua`)
-const onAServer = test('flow/redis-queue')
+const onAServer = test('redis/queue')
 
 export const ofRedis: readonly Mutant[] = [
   mutant(
@@ -65,7 +65,7 @@ export const ofRedis: readonly Mutant[] = [
     script('prelude'),
     'if not repair_job(first) then error(why, 0) end',
     'error(why, 0)',
-    test('heal/redis-hostile'),
+    test('redis/hostile'),
   ),
   mutant(
     'redis-rounded-mark',

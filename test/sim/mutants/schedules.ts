@@ -131,7 +131,7 @@ export const ofSchedules: readonly Mutant[] = [
     'src/drivers/postgres/store/schedules/declare.sql',
     "s.declared = excluded.declared and s.end_reason is distinct from 'person'",
     "s.declared = excluded.declared and (s.end_reason is distinct from 'person' or not excluded.declared)",
-    test('flow/schedules-at-run-time'),
+    test('postgres/schedules-at-run-time'),
   ),
   mutant(
     'month-too-short-overflows',
@@ -147,7 +147,7 @@ export const ofSchedules: readonly Mutant[] = [
     'src/drivers/postgres/store/quarantine/drop.sql',
     "set reason = 'dropped' from doomed d where t.handed_intent = d.id",
     'set reason = t.reason from doomed d where t.handed_intent = d.id',
-    test('flow/schedules-at-run-time'),
+    test('postgres/schedules-at-run-time'),
   ),
   mutant(
     'paused-schedule-starts',

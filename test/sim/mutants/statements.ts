@@ -300,7 +300,7 @@ export const ofTheStatements: readonly Mutant[] = [
     sql('intents/record'),
     'case when $3::text is not null then',
     'case when $3::text is null and $1::text is null then',
-    test('flow/enqueue-held'),
+    test('postgres/enqueue-held'),
   ),
   mutant(
     'sql-delay-not-stored',

@@ -66,7 +66,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'src/worker/run/ctx-tx.ts',
     "ports.classify(error) === 'conflict' && tries < conflict.triesMax",
     "ports.classify(error) === 'conflict' && tries < 0",
-    test('heal/profiles'),
+    test('postgres/profiles'),
   ),
   mutant(
     'statement-of-a-failed-transaction-again',
@@ -289,7 +289,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'src/drivers/postgres/store/intents/intents.ts',
     'if (tx) for (const i of await notHeld(tx, texts, job, intents, answers)) gone.add(i)',
     '',
-    test('flow/unique'),
+    test('postgres/unique'),
   ),
   mutant(
     'delay-not-bounded',
@@ -407,7 +407,7 @@ export const ofTheWorker: readonly Mutant[] = [
     'src/enqueue/after-commit.ts',
     'return list !== undefined',
     'return false',
-    test('flow/enqueue'),
+    test('postgres/enqueue'),
   ),
   mutant(
     'delay-only-in-the-queue',
@@ -463,7 +463,7 @@ export const ofTheWorker: readonly Mutant[] = [
     worker('capacity-reservation'),
     'ports.slow.add(job)\n      this.give()',
     'ports.slow.add(job)',
-    test('heal/hanging-checks'),
+    test('postgres/hanging-checks'),
   ),
   mutant(
     'questions-pile-up',
@@ -479,7 +479,7 @@ export const ofTheWorker: readonly Mutant[] = [
     worker('worker'),
     'await untilAborted(enough, this.#open.settled())',
     'await this.#open.settled()',
-    test('heal/hanging-checks'),
+    test('postgres/hanging-checks'),
   ),
   mutant(
     'stop-keeps-late-claims',
@@ -487,7 +487,7 @@ export const ofTheWorker: readonly Mutant[] = [
     worker('worker'),
     'if (late.length > 0) {',
     'if (late.length < 0) {',
-    test('heal/hanging-checks'),
+    test('postgres/hanging-checks'),
   ),
   mutant(
     'starts-without-a-connection',
