@@ -74,8 +74,8 @@ export class Fallback {
       push: (hints, options) => this.#push(hints, options),
       pop: (request, signal) => this.#pop(request, signal),
       count: (jobs) => (isDown() ? this.#memory : real).count(jobs),
-      writeMark: (mark) => this.#noticing('queue.writeMark', () => real.writeMark(mark)),
-      moveMark: (known) => this.#noticing('queue.moveMark', () => real.moveMark(known)),
+      setMark: (mark) => this.#noticing('queue.setMark', () => real.setMark(mark)),
+      advanceMark: (known) => this.#noticing('queue.advanceMark', () => real.advanceMark(known)),
       close: async () => {
         await this.#memory.close()
         await real.close()

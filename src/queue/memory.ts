@@ -67,11 +67,11 @@ export class MemoryQueue implements Queue {
     return this.#blockingPop.pop(request, signal)
   }
 
-  async writeMark(mark: Mark) {
+  async setMark(mark: Mark) {
     this.#mark = mark
   }
 
-  async moveMark(known: Mark) {
+  async advanceMark(known: Mark) {
     const found = this.#mark
     if (found !== null && difference(known, found) === null)
       this.#mark = { epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) }

@@ -162,12 +162,12 @@ export interface Queue extends PushQueue, PopQueue {
   /** Missing where the queue cannot look for single hints. */
   readonly inspection?: QueueInspection | undefined
   /** Puts a mark there, whatever was there before. */
-  writeMark(mark: Mark): Promise<void>
+  setMark(mark: Mark): Promise<void>
   /**
    * Returns the mark it finds; null: there is none, and none is made (M41). One of the epoch of `known`, and not behind it, is
    * raised past `known` in the same step; any other is left as it is: it is a sign.
    */
-  moveMark(known: Mark): Promise<Mark | null>
+  advanceMark(known: Mark): Promise<Mark | null>
   /** Hints of these jobs, by job. */
   count(jobs: readonly string[]): Promise<ReadonlyMap<string, HintCount>>
   /** Removes all hints of one job, due or not; returns how many there were. Missing where a queue cannot do that. */

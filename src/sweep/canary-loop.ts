@@ -29,7 +29,7 @@ export interface LostPorts {
   readonly events: Events<EventMap>
   readonly marks: Marks
   readonly canary: Canary
-  readonly queue: Pick<Queue, 'name' | 'shared' | 'rollsBack' | 'writeMark' | 'moveMark' | 'wipe'>
+  readonly queue: Pick<Queue, 'name' | 'shared' | 'rollsBack' | 'setMark' | 'advanceMark' | 'wipe'>
   /** Who notices, for the history: host and pid. */
   readonly by: string
   /** Every sweep is due: begins the next round of the sweep loop now. */
@@ -69,7 +69,7 @@ export function canaryLoop(ports: LostPorts): LoopSpec {
 
 /** The first mark of a queue that the store had never heard of. */
 async function greet({ queue, firstSeen, sweepNow }: LostPorts, mark: Mark): Promise<void> {
-  await queue.writeMark(mark)
+  await queue.setMark(mark)
   await firstSeen()
   sweepNow()
 }
@@ -103,7 +103,7 @@ async function lookAt(
   { queue, marks }: LostPorts,
   known: Mark,
 ): Promise<{ found: Mark | null; how: Difference | null }> {
-  const found = await queue.moveMark(known)
+  const found = await queue.advanceMark(known)
   const how = difference(known, found)
   if (found !== null && how === null)
     await marks.raise(queue.name, { ...known, sequence: Math.max(found.sequence, known.sequence + 1) })
@@ -116,7 +116,7 @@ async function declare(ports: LostPorts, known: Mark, found: Mark | null, how: D
   // Somebody else's, or too soon after the last one.
   if (!mark) return
   // M41: only here, and for a queue never seen before, a mark is made.
-  await queue.writeMark(mark)
+  await queue.setMark(mark)
   canary.know(mark)
   events.emit('queue.lost', { queue: queue.name, how, epoch: mark.epoch })
   sweepNow()

@@ -60,12 +60,8 @@ describe.each([
 
   test.each([
     ['wiped', 'missing', (queue: MemoryQueue) => queue.wipe()],
-    ['put back to an old copy', 'behind', (queue: MemoryQueue) => queue.writeMark({ epoch: 1, sequence: 0 })],
-    [
-      'swapped for that of somebody else',
-      'foreign',
-      (queue: MemoryQueue) => queue.writeMark({ epoch: 77, sequence: 5 }),
-    ],
+    ['put back to an old copy', 'behind', (queue: MemoryQueue) => queue.setMark({ epoch: 1, sequence: 0 })],
+    ['swapped for that of somebody else', 'foreign', (queue: MemoryQueue) => queue.setMark({ epoch: 77, sequence: 5 })],
   ] as const)('notice a queue that was %s within an interval, and one of them declares it', async (_, how, harm) => {
     const { queue, a, b } = await fleet()
     expect(lost(a.ear, b.ear)).toEqual([])

@@ -368,10 +368,10 @@ describe('the audit', () => {
     await world.work(app, { concurrency: 1 })
     await world.until(() => ear.of('job.started', { job: 'hog' }).length === 1)
     await world.pass(seconds(1))
-    const mark = await queue.moveMark({ epoch: -1, sequence: 0 })
+    const mark = await queue.advanceMark({ epoch: -1, sequence: 0 })
     await queue.wipe()
     // The mark stays: a partial loss is nobody's alarm.
-    if (mark) await queue.writeMark(mark)
+    if (mark) await queue.setMark(mark)
     await world.until(() => ear.of('schedules.audited', { orphans: 1 }).length === 1, 15_000)
     await world.query(`update things set state = 'done'`)
     free()

@@ -181,7 +181,7 @@ test('two pages on their way do not both take the room that is left (S11)', asyn
 test('a queue of another epoch takes nothing: the pass ends as lost, and the loss is looked into (M42)', async () => {
   await insert(50)
   const queue = place.queue()
-  await queue.writeMark({ epoch: 5, sequence: 1 })
+  await queue.setMark({ epoch: 5, sequence: 1 })
   let suspicions = 0
   const canary = new Canary(() => suspicions++)
   const watched = canary.watch(queue)

@@ -32,7 +32,7 @@ test('hints go in and out, each once; their table stays small, and no loss is de
   // Two processes.
   const queues = [1, 2].map(() => place.queue({ rotates: place.rotates, rotation }))
   await queues[0]?.push(later)
-  await queues[0]?.writeMark({ epoch: 7, sequence: 3 })
+  await queues[0]?.setMark({ epoch: 7, sequence: 3 })
   const waiting = () =>
     place.rows(`select job, key, fresh, due_at::text from regrow.hints where job <> 'a' order by key`)
   const before = await waiting()
@@ -79,7 +79,7 @@ test('a table that somebody holds is left alone, nobody waits for it, and it is 
         }),
     },
   })
-  await queue.writeMark({ epoch: 1, sequence: 1 })
+  await queue.setMark({ epoch: 1, sequence: 1 })
   const file = await fileOf()
   for (let round = 0; round < 12; round++) {
     await queue.push(hints(round * 500, 500))
@@ -110,7 +110,7 @@ test('who has come as far as the canary, and waits for the hints, does not keep 
 
 test('the canary, whose row has many versions after a while, is written anew, and is the same', async () => {
   const queue = place.queue({ rotates: place.rotates, rotation })
-  await queue.writeMark({ epoch: 7, sequence: 0 })
+  await queue.setMark({ epoch: 7, sequence: 0 })
   const file = await fileOf('canary')
   await place.beside.query(`do $$ begin
     for i in 1..3000 loop update regrow.canary set sequence = i; commit; end loop;
@@ -119,7 +119,7 @@ test('the canary, whose row has many versions after a while, is written anew, an
   while ((await fileOf('canary')) === file) marks.add(JSON.stringify((await queue.pop(all)).mark))
   marks.add(JSON.stringify((await queue.pop(all)).mark))
   expect([...marks]).toEqual(['{"epoch":7,"sequence":3000}'])
-  expect(await queue.moveMark({ epoch: 7, sequence: 3_000 })).toEqual({ epoch: 7, sequence: 3_000 })
+  expect(await queue.advanceMark({ epoch: 7, sequence: 3_000 })).toEqual({ epoch: 7, sequence: 3_000 })
 })
 
 test.each([
@@ -148,7 +148,7 @@ test.each([
             }),
       },
     })
-    await queue.writeMark({ epoch: 1, sequence: 1 })
+    await queue.setMark({ epoch: 1, sequence: 1 })
     for (let round = 0; round < 16; round++) {
       await queue.push(hints(round * 500, 500))
       expect((await popAll(queue)).length).toBe(500)

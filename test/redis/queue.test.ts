@@ -116,7 +116,7 @@ test('a push to a pop that waits in the same process is handed over: Redis has n
   const { dial, sent } = counting(await dialOf(url))
   const queue = new RedisQueue({ dial, clock: systemClock, namespace, shards: 1, owner: await identity() })
   opened.push(queue)
-  await queue.writeMark({ epoch: 1, sequence: 2 })
+  await queue.setMark({ epoch: 1, sequence: 2 })
   const popped = waiting(queue, { limit: 2 })
   await blocked(ask)
   sent.clear()
@@ -221,9 +221,9 @@ test('after SCRIPT FLUSH every call does what it did (M22)', async () => {
   await ask('SCRIPT', 'FLUSH')
   expect(await pop(queue)).toEqual(['x', 'z'])
   await ask('SCRIPT', 'FLUSH')
-  await queue.writeMark({ epoch: 1, sequence: 1 })
+  await queue.setMark({ epoch: 1, sequence: 1 })
   await ask('SCRIPT', 'FLUSH')
-  expect(await queue.moveMark({ epoch: 1, sequence: 1 })).toEqual({ epoch: 1, sequence: 1 })
+  expect(await queue.advanceMark({ epoch: 1, sequence: 1 })).toEqual({ epoch: 1, sequence: 1 })
   await ask('SCRIPT', 'FLUSH')
   expect((await queue.count(['a'])).get('a')).toEqual({ due: 0, delayed: 1 })
 })
@@ -315,8 +315,8 @@ test('a namespace that another store took meanwhile gives no hints, takes none, 
     () => queue.push([hint('x', { delayMs: 1_000 })]),
     () => pop(queue),
     () => queue.count([]),
-    () => queue.moveMark({ epoch: 1, sequence: 1 }),
-    () => queue.writeMark({ epoch: 1, sequence: 1 }),
+    () => queue.advanceMark({ epoch: 1, sequence: 1 }),
+    () => queue.setMark({ epoch: 1, sequence: 1 }),
     () => queue.wipe(),
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'queue_foreign' })

@@ -36,14 +36,14 @@ async function elapsedMs(work: Promise<unknown>): Promise<number> {
 test('a server without memory for more refuses pushes as such, whole ones, and is popped empty', async () => {
   const { server, open } = await served({ 'maxmemory-policy': 'noeviction' })
   const queue = await open()
-  await queue.writeMark({ epoch: 1, sequence: 1 })
+  await queue.setMark({ epoch: 1, sequence: 1 })
   await queue.push(hints(1_500, 'soon', { delayMs: 300, fresh: false }))
   await queue.push(hints(2_000, 'k'))
   await server.command('CONFIG', 'SET', 'maxmemory', '1mb')
   for (const refused of [hints(1_000, 'more'), hints(1_000, 'late', { delayMs: 1_000 })])
     await expect(queue.push(refused)).rejects.toMatchObject({ code: 'queue_memory' })
   expect((await queue.count(['a'])).get('a')).toMatchObject({ due: expect.any(Number) })
-  expect(await queue.moveMark({ epoch: 1, sequence: 1 })).toEqual({ epoch: 1, sequence: 1 })
+  expect(await queue.advanceMark({ epoch: 1, sequence: 1 })).toEqual({ epoch: 1, sequence: 1 })
   const seen = new Set<string>()
   // Delayed hints come due, and move within the server, while it is full.
   while (seen.size < 3_500) {

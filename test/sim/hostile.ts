@@ -122,7 +122,7 @@ export class Hostile {
     const { server, tally } = this.#world
     if (!server) return
     const all = forgeries(server.queue.snapshot().mark ?? { epoch: 1, sequence: 0 })
-    server.queue.writeMark(all[pick % all.length] as Mark)
+    server.queue.setMark(all[pick % all.length] as Mark)
     tally.fault('mark of the queue forged')
   }
 

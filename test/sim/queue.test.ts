@@ -86,16 +86,16 @@ test('in a full lane a hint that is there is still made sooner', () => {
 test('the mark is moved where it is found and not behind, and never made by that', () => {
   const { queue } = at()
   const mark = () => queue.pop({ jobs: [], limit: 0, waitMs: 0 }).mark
-  expect(queue.moveMark({ epoch: 1, sequence: 1 })).toBe(null)
+  expect(queue.advanceMark({ epoch: 1, sequence: 1 })).toBe(null)
   expect(mark()).toBe(null)
-  queue.writeMark({ epoch: 1, sequence: 5 })
+  queue.setMark({ epoch: 1, sequence: 5 })
   for (const known of [
     { epoch: 1, sequence: 6 },
     { epoch: 2, sequence: 0 },
   ])
-    expect(queue.moveMark(known)).toEqual({ epoch: 1, sequence: 5 })
+    expect(queue.advanceMark(known)).toEqual({ epoch: 1, sequence: 5 })
   expect(mark()).toEqual({ epoch: 1, sequence: 5 })
-  expect(queue.moveMark({ epoch: 1, sequence: 5 })).toEqual({ epoch: 1, sequence: 5 })
+  expect(queue.advanceMark({ epoch: 1, sequence: 5 })).toEqual({ epoch: 1, sequence: 5 })
   expect(mark()).toEqual({ epoch: 1, sequence: 6 })
 })
 
@@ -103,7 +103,7 @@ test('swept hints that are meant for another epoch are not taken; fresh ones are
   const { queue } = at()
   const both = [hint('fresh'), hint('swept', { fresh: false })]
   expect(queue.push(both, { epoch: 1 })).toEqual({ added: 1, merged: 0, dropped: 0, lost: 1 })
-  queue.writeMark({ epoch: 1, sequence: 0 })
+  queue.setMark({ epoch: 1, sequence: 0 })
   expect(queue.push(both, { epoch: 2 })).toEqual({ added: 0, merged: 1, dropped: 0, lost: 1 })
   expect(queue.push(both, { epoch: 1 })).toEqual({ added: 1, merged: 1, dropped: 0 })
 })
@@ -111,9 +111,9 @@ test('swept hints that are meant for another epoch are not taken; fresh ones are
 test('an old copy that comes back has the hints and the mark of then, whatever was done since', () => {
   const { queue } = at()
   queue.push([hint('old')])
-  queue.writeMark({ epoch: 1, sequence: 1 })
+  queue.setMark({ epoch: 1, sequence: 1 })
   const copy = queue.snapshot()
-  queue.moveMark({ epoch: 1, sequence: 1 })
+  queue.advanceMark({ epoch: 1, sequence: 1 })
   expect(keys(queue)).toEqual(['old'])
   queue.push([hint('new')])
   queue.restore(copy)
@@ -126,11 +126,11 @@ test('an old copy that comes back has the hints and the mark of then, whatever w
 test('a partial loss leaves the mark, a wipe takes it along', () => {
   const { queue } = at()
   queue.push([hint('x'), hint('y')])
-  queue.writeMark({ epoch: 1, sequence: 1 })
+  queue.setMark({ epoch: 1, sequence: 1 })
   expect(queue.lose(({ key }) => key === 'x')).toBe(1)
-  expect(queue.moveMark({ epoch: 1, sequence: 1 })).not.toBe(null)
+  expect(queue.advanceMark({ epoch: 1, sequence: 1 })).not.toBe(null)
   expect(queue.wipe()).toBe(1)
-  expect(queue.moveMark({ epoch: 1, sequence: 1 })).toBe(null)
+  expect(queue.advanceMark({ epoch: 1, sequence: 1 })).toBe(null)
 })
 
 test('injected hints are there whatever the bounds say, and whoever waits hears of hints that came in', () => {

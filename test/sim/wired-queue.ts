@@ -56,8 +56,8 @@ export function wiredQueue(process: SimProcess, server: QueueServer): QueueDrive
         server.popped(process, request, popped.hints)
         return popped
       }),
-    writeMark: (mark) => call('queue.writeMark', [mark], () => queue.writeMark(mark)),
-    moveMark: (known) => call('queue.moveMark', [known], () => queue.moveMark(known)),
+    setMark: (mark) => call('queue.setMark', [mark], () => queue.setMark(mark)),
+    advanceMark: (known) => call('queue.advanceMark', [known], () => queue.advanceMark(known)),
     count: (jobs) => call('queue.count', [jobs], () => queue.count(jobs)),
     wipe: () => call('queue.wipe', [], () => queue.wipe()),
     close: async () => {},

@@ -110,13 +110,13 @@ export class RedisQueue implements Queue {
     return this.#blockingPop.pop(request, signal)
   }
 
-  async writeMark(mark: Mark): Promise<void> {
-    await this.#everywhere((slot) => this.#run('writeMark', [slot.owner, slot.mark], [this.#owner, ...markText(mark)]))
+  async setMark(mark: Mark): Promise<void> {
+    await this.#everywhere((slot) => this.#run('setMark', [slot.owner, slot.mark], [this.#owner, ...markText(mark)]))
   }
 
-  async moveMark(known: Mark): Promise<Mark | null> {
+  async advanceMark(known: Mark): Promise<Mark | null> {
     const args = [this.#owner, ...markText(known)]
-    const found = await this.#everywhere((slot) => this.#run('moveMark', [slot.owner, slot.mark], args))
+    const found = await this.#everywhere((slot) => this.#run('advanceMark', [slot.owner, slot.mark], args))
     return worst(found.map(markOf))
   }
 

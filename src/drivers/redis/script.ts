@@ -10,8 +10,8 @@ export type ScriptName =
   | 'pop'
   | 'count'
   | 'peek'
-  | 'moveMark'
-  | 'writeMark'
+  | 'advanceMark'
+  | 'setMark'
   | 'forget'
   | 'wipe'
 
@@ -36,8 +36,8 @@ export function scriptsWith(clock: string = scripts.clock): Scripts {
     pop: script(scripts.pop),
     count: script(scripts.count),
     peek: script(scripts.peek),
-    moveMark: script(scripts.moveMark),
-    writeMark: script(scripts.writeMark),
+    advanceMark: script(scripts.advanceMark),
+    setMark: script(scripts.setMark),
     forget: script(scripts.forget),
     wipe: script(scripts.wipe),
   }

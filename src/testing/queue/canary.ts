@@ -12,7 +12,7 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     async run(context) {
       const queue = await context.open()
       assert.equal(await markOf(queue), null)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), null)
+      assert.equal(await queue.advanceMark({ epoch: 1, sequence: 1 }), null)
       assert.equal(await markOf(queue), null)
     },
   },
@@ -20,11 +20,11 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     name: 'a written mark comes back with every pop, with hints and without',
     async run(context) {
       const queue = await context.open()
-      await queue.writeMark({ epoch: 3, sequence: 7 })
+      await queue.setMark({ epoch: 3, sequence: 7 })
       assert.deepEqual(await markOf(queue), { epoch: 3, sequence: 7 })
       await queue.push([hint('x')])
       assert.deepEqual(await markOf(queue), { epoch: 3, sequence: 7 })
-      await queue.writeMark({ epoch: 4, sequence: 0 })
+      await queue.setMark({ epoch: 4, sequence: 0 })
       assert.deepEqual(await markOf(queue), { epoch: 4, sequence: 0 })
     },
   },
@@ -34,11 +34,11 @@ export const canaryCases: readonly Case<QueueContext>[] = [
       const queue = await context.open()
       const other = await context.another()
       const epoch = 1_900_000_000_000
-      await queue.writeMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      await queue.setMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
       const known = { epoch, sequence: Number.MAX_SAFE_INTEGER - 4 }
-      assert.deepEqual(await other.moveMark(known), { epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      assert.deepEqual(await other.advanceMark(known), { epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
       assert.deepEqual(await markOf(queue), { epoch, sequence: Number.MAX_SAFE_INTEGER - 3 }, 'never lowered')
-      await other.moveMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
+      await other.advanceMark({ epoch, sequence: Number.MAX_SAFE_INTEGER - 3 })
       assert.deepEqual(await markOf(queue), { epoch, sequence: Number.MAX_SAFE_INTEGER - 2 })
       assert.deepEqual(await markOf(other), { epoch, sequence: Number.MAX_SAFE_INTEGER - 2 })
     },
@@ -48,13 +48,13 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     async run(context) {
       const queue = await context.open()
       const old = { epoch: 2, sequence: 5 }
-      await queue.writeMark(old)
+      await queue.setMark(old)
       for (const known of [
         { epoch: 2, sequence: 6 },
         { epoch: 3, sequence: 0 },
         { epoch: 1, sequence: 1 },
       ]) {
-        assert.deepEqual(await queue.moveMark(known), old)
+        assert.deepEqual(await queue.advanceMark(known), old)
         assert.deepEqual(await markOf(queue), old)
       }
     },
@@ -63,10 +63,10 @@ export const canaryCases: readonly Case<QueueContext>[] = [
     name: 'a wipe removes the mark: that is how a loss is seen',
     async run(context) {
       const queue = await context.open()
-      await queue.writeMark({ epoch: 1, sequence: 1 })
+      await queue.setMark({ epoch: 1, sequence: 1 })
       await queue.wipe()
       assert.equal(await markOf(queue), null)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 2 }), null)
+      assert.equal(await queue.advanceMark({ epoch: 1, sequence: 2 }), null)
     },
   },
   {
@@ -80,9 +80,9 @@ export const canaryCases: readonly Case<QueueContext>[] = [
         assert.equal(await queue.wipe(), 1)
       }
       await refused(1)
-      await queue.writeMark({ epoch: 2, sequence: 5 })
+      await queue.setMark({ epoch: 2, sequence: 5 })
       await refused(1)
-      await queue.writeMark({ epoch: 2, sequence: 5 })
+      await queue.setMark({ epoch: 2, sequence: 5 })
       assert.equal((await queue.push(hints, { epoch: 2 })).added, 2)
       assert.equal((await queue.push([hint('any', { fresh: false })])).added, 1, 'no epoch, no question')
     },
@@ -93,7 +93,7 @@ export const canaryCases: readonly Case<QueueContext>[] = [
       const queue = await context.open()
       await queue.push([hint('x'), hint('y')])
       await markOf(queue)
-      assert.equal(await queue.moveMark({ epoch: 1, sequence: 1 }), null)
+      assert.equal(await queue.advanceMark({ epoch: 1, sequence: 1 }), null)
       assert.equal(await queue.wipe(), 0)
     },
   },

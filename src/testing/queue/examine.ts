@@ -9,7 +9,7 @@ export const examineCases: readonly Case<QueueContext>[] = [
     async run(context) {
       const queue = await context.open()
       if (!queue.inspection) return
-      await queue.writeMark({ epoch: 3, sequence: 7 })
+      await queue.setMark({ epoch: 3, sequence: 7 })
       await queue.push([...hints(50), hint('later', { delayMs: hourMs })])
       const { server, memory, eviction, size, wakes, refused } = await queue.inspection.facts()
       assert.equal(refused, undefined, `it was refused: ${refused}`)
@@ -21,7 +21,7 @@ export const examineCases: readonly Case<QueueContext>[] = [
       const count = await queue.count(['a'])
       assert.deepEqual(count.get('a'), { due: 50, delayed: 1 })
       assert.equal((await drain(queue)).length, 50)
-      assert.equal((await queue.moveMark({ epoch: 3, sequence: 7 }))?.epoch, 3)
+      assert.equal((await queue.advanceMark({ epoch: 3, sequence: 7 }))?.epoch, 3)
     },
   },
 ]

@@ -98,7 +98,7 @@ export const jobsCases: readonly Case<QueueContext>[] = [
       const queue = await context.open()
       if (!queue.forget) return
       const mark = { epoch: 3, sequence: 7 }
-      await queue.writeMark(mark)
+      await queue.setMark(mark)
       await queue.push([
         ...hints(7),
         ...hints(5, { job: 'b', fresh: false }),
@@ -107,7 +107,7 @@ export const jobsCases: readonly Case<QueueContext>[] = [
       assert.deepEqual([await queue.forget('a'), await queue.forget('c'), await queue.forget('none')], [7, 3, 0])
       assert.deepEqual((await queue.count(['c'])).get('c'), { due: 0, delayed: 0 })
       assert.equal((await drain(queue, ['a', 'b', 'c'])).length, 5)
-      assert.deepEqual(await queue.moveMark({ epoch: 3, sequence: 1 }), mark)
+      assert.deepEqual(await queue.advanceMark({ epoch: 3, sequence: 1 }), mark)
       assert.deepEqual(await queue.push([hint('k0')]), { added: 1, merged: 0, dropped: 0 })
     },
   },

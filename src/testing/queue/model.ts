@@ -97,11 +97,11 @@ async function count(queue: Queue, model: Model): Promise<void> {
 async function mark(queue: Queue, model: Model, random: Seeded): Promise<void> {
   const mark = { epoch: random.below(3), sequence: random.below(10) }
   if (random.below(3) === 0) {
-    await queue.writeMark(mark)
+    await queue.setMark(mark)
     model.mark = mark
   } else {
     const found = model.mark
-    assert.deepEqual(await queue.moveMark(mark), found)
+    assert.deepEqual(await queue.advanceMark(mark), found)
     if (found?.epoch === mark.epoch && found.sequence >= mark.sequence)
       model.mark = { ...found, sequence: Math.max(found.sequence, mark.sequence + 1) }
   }

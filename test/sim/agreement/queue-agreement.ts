@@ -97,7 +97,7 @@ function reaches(step: Step, model: SimQueue, now: number): Reached[] {
     const left = trial.count(step.request.jobs.map(({ job }) => job))
     if (popped.hints.length > 0 && [...left.values()].some(({ due }) => due > 0)) found.push('no room for all')
   }
-  if (step.do === 'moveMark' && (trial.moveMark(step.mark)?.sequence ?? Infinity) < step.mark.sequence)
+  if (step.do === 'advanceMark' && (trial.advanceMark(step.mark)?.sequence ?? Infinity) < step.mark.sequence)
     found.push('an old mark')
   return found
 }
@@ -116,11 +116,15 @@ async function take(
       return flooded(step.hints, step.options, model, queue)
     case 'pop':
       return popped(step.request, model, queue, now, stands)
-    case 'writeMark':
-      model.writeMark(step.mark)
-      return queue.writeMark(step.mark)
-    case 'moveMark':
-      return assert.deepEqual(await queue.moveMark(step.mark), model.moveMark(step.mark), 'the mark that was found')
+    case 'setMark':
+      model.setMark(step.mark)
+      return queue.setMark(step.mark)
+    case 'advanceMark':
+      return assert.deepEqual(
+        await queue.advanceMark(step.mark),
+        model.advanceMark(step.mark),
+        'the mark that was found',
+      )
     case 'count':
       return counted(model, queue, now)
     case 'wipe':
@@ -159,8 +163,8 @@ async function flooded(hints: readonly Hint[], options: PushOptions, model: SimQ
   // Which hints of the flood got in is open.
   await wiped(model, queue)
   if (!mark) return
-  model.writeMark(mark)
-  await queue.writeMark(mark)
+  model.setMark(mark)
+  await queue.setMark(mark)
 }
 
 async function counted(model: SimQueue, queue: Queue, now?: number): Promise<void> {

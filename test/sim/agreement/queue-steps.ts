@@ -16,7 +16,7 @@ export type Step =
   /** Hints of keys that no other step has, more than there is room for, in one push; then everything is wiped. */
   | { readonly do: 'flood'; readonly hints: readonly Hint[]; readonly options: PushOptions }
   | { readonly do: 'pop'; readonly request: PopRequest }
-  | { readonly do: 'writeMark' | 'moveMark'; readonly mark: Mark }
+  | { readonly do: 'setMark' | 'advanceMark'; readonly mark: Mark }
   | { readonly do: 'count' | 'wipe' }
   | { readonly do: 'pass'; readonly ms: number }
 
@@ -70,7 +70,7 @@ export const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { arbitrary: push, weight: 12 },
     { arbitrary: pop, weight: 8 },
     { arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 30 }) }), weight: 4 },
-    { arbitrary: fc.record({ do: fc.constantFrom('writeMark' as const, 'moveMark' as const), mark }), weight: 6 },
+    { arbitrary: fc.record({ do: fc.constantFrom('setMark' as const, 'advanceMark' as const), mark }), weight: 6 },
     { arbitrary: fc.record({ do: fc.constant('count' as const) }), weight: 2 },
     { arbitrary: flood, weight: 1 },
     { arbitrary: fc.record({ do: fc.constant('wipe' as const) }), weight: 1 },

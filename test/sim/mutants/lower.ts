@@ -7,9 +7,9 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     'bump-creates-the-mark',
     'M41: whoever moves the mark makes one where there is none, and nobody notices the loss',
     'src/sweep/canary-loop.ts',
-    'const found = await queue.moveMark(known)',
+    'const found = await queue.advanceMark(known)',
     `const moved = { ...known, sequence: known.sequence + 1 }
-  const found = (await queue.moveMark(known)) ?? (await queue.writeMark(moved).then(() => moved))`,
+  const found = (await queue.advanceMark(known)) ?? (await queue.setMark(moved).then(() => moved))`,
     sim,
   ),
   mutant(

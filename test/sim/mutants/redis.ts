@@ -118,7 +118,7 @@ export const ofRedis: readonly Mutant[] = [
   mutant(
     'redis-old-mark-raised',
     'M11: a mark that is behind is raised, and the sign is gone',
-    script('move-mark'),
+    script('advance-mark'),
     'tonumber(sequence) == known',
     'tonumber(sequence) <= known',
     queueAgreement,

@@ -77,15 +77,15 @@ export class SimQueue {
   }
 
   /** Puts a mark there, whatever was there before. One that no server could give back as it is reads as none. */
-  writeMark({ epoch, sequence }: Mark): void {
+  setMark({ epoch, sequence }: Mark): void {
     this.#mark = readMark(String(epoch), String(sequence))
   }
 
   /** M41: what is not there is not made. M11: what is behind or foreign is a sign, and stays one. */
-  moveMark(known: Mark): Mark | null {
+  advanceMark(known: Mark): Mark | null {
     const found = this.#mark
     if (found?.epoch === known.epoch && found.sequence >= known.sequence)
-      this.writeMark({ epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) })
+      this.setMark({ epoch: found.epoch, sequence: Math.max(found.sequence, known.sequence + 1) })
     return found
   }
 

@@ -43,10 +43,10 @@ function world() {
       name: 'test',
       shared: true,
       rollsBack,
-      async writeMark(mark) {
+      async setMark(mark) {
         there = mark
       },
-      async moveMark({ sequence }) {
+      async advanceMark({ sequence }) {
         changes.push(clock.now())
         const found = there
         if (there) there = { ...there, sequence: sequence + 1 }

@@ -98,11 +98,11 @@ export class PostgresQueue implements Queue {
     return popped
   }
 
-  async writeMark({ epoch, sequence }: Mark): Promise<void> {
+  async setMark({ epoch, sequence }: Mark): Promise<void> {
     await this.#db.query(statements.mark.set, [String(epoch), String(sequence)])
   }
 
-  async moveMark({ epoch, sequence }: Mark): Promise<Mark | null> {
+  async advanceMark({ epoch, sequence }: Mark): Promise<Mark | null> {
     const { rows } = await this.#db.query(statements.mark.advance, [String(epoch), String(sequence)])
     return markOf(rows[0])
   }
