@@ -70,10 +70,7 @@ export async function takeSuspect(
   }
 }
 
-/**
- * Take numbers, in the order of keys: a settle that follows the takes then comes by the keys in order (M30). `numbered` is in the
- * order of the hints, in which they start.
- */
+/** Take numbers that ascend with keys, as `Ledger.take` says (M30). `numbered` is in the order of the hints, in which they start. */
 function number(claims: Claims, job: Job, hints: readonly PoppedHint[]) {
   const numbered = hints.map(({ key }) => ({ job: job.name, key, take: 0 }))
   const inOrder = numbered.toSorted((a, b) => (a.key < b.key ? -1 : 1))

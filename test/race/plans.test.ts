@@ -3,7 +3,8 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { walking } from '../../src/drivers/postgres/client/prepared.ts'
+import { setUp } from '../../src/drivers/postgres/client/prepared.ts'
+import { walkSettings } from '../../src/drivers/postgres/store/claims/lock-order.ts'
 import { migrate } from '../../src/drivers/postgres/store/migrations/migrate.ts'
 import { executorOf, transactionOf } from '../../src/drivers/postgres/store/opaque.ts'
 import { newestSchema, statementsFor } from '../../src/drivers/postgres/store/statements-by-schema.ts'
@@ -295,7 +296,7 @@ describe.each([
   })
 
   test('on connections of our own, takes in a row are come by in their order, which is that of their keys (M30)', async () => {
-    await client.query(walking)
+    await client.query(setUp(walkSettings))
     const nodes = await plan(() => store.ledger.settle('w1', inARow(100))).finally(() => client.query('reset all'))
     expect(looks(nodes)).toEqual(Array(2).fill(['Index Scan', 'ledger_taken']))
   })
@@ -355,7 +356,7 @@ test.each([
 ])('plans that are kept go by index, also when they were made while %s', async (_name, prepare) => {
   await prepare()
   // The settings of a connection whose statements have names, and what becomes of its plans after some calls.
-  await client.query(walking)
+  await client.query(setUp(walkSettings))
   await client.query(`set plan_cache_mode = force_generic_plan`)
   const kept = [
     'take',

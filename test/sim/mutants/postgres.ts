@@ -7,6 +7,7 @@ const bloat = test('postgres/bloat')
 const rotation = test('postgres/rotation')
 const pushes = test('postgres/pushes')
 const pages = test('postgres/fill')
+const lockOrder = source('store/claims/lock-order.ts')
 const silent = test('postgres/silent')
 const heals = test('postgres/profiles')
 
@@ -296,15 +297,31 @@ export const ofPostgres: readonly Mutant[] = [
   mutant(
     'postgres-new-keys-in-any-order',
     'M30: keys that nothing is known of are taken in the order in which they come',
-    'src/drivers/postgres/store/list-encoding.ts',
+    lockOrder,
     'areAscending(texts) && texts.every',
     'texts.every',
     race('deadlock'),
   ),
   mutant(
+    'settle-span-trusts-the-session',
+    'M30: a settle that follows the takes comes by the rows as they lie in the table, where the session has sequential scans',
+    source('store/claims/settle-span.sql'),
+    " or current_setting('enable_seqscan') <> 'off'",
+    '',
+    race('lock-order'),
+  ),
+  mutant(
+    'settle-span-trusts-the-role',
+    'M30: regrow asks for index scans on its own connections only where the role has them anyway',
+    lockOrder,
+    "enable_indexscan: 'on', ",
+    '',
+    race('lock-order'),
+  ),
+  mutant(
     'postgres-odd-keys-in-one-text',
     'a key that is empty, or holds what divides keys, is told as pushed and is not there',
-    'src/drivers/postgres/store/list-encoding.ts',
+    lockOrder,
     '/^[\\x20-\\x7e]+$/',
     '/^/',
     pushes,

@@ -12,6 +12,7 @@ import type { InARow, Row, SqlDatabase, SqlExecutor, WithinOptions } from '../..
 import { assertConnected, assertOpen } from '../../sql/connected.ts'
 import { oneConnection, oneTransaction } from '../../sql/single-connection.ts'
 import type { Listen } from '../queue/notifier.ts'
+import { walkSettings } from '../store/claims/lock-order.ts'
 import { checkedAddress } from './address.ts'
 import { type CancellableExecutor, cancellableExecutor } from './cancel.ts'
 import { type PgClient, type PgPool, type PostgresGiven, type PostgresOptions, quieten } from './client.ts'
@@ -19,7 +20,7 @@ import { ConnectionWatch } from './connection-watch.ts'
 import { clientsBeside, type LoneClient, listener } from './listen.ts'
 import { ownStatement } from './own-statement.ts'
 import { together } from './pipeline/transaction.ts'
-import { type Prepared, prepared, walking } from './prepared.ts'
+import { type Prepared, prepared } from './prepared.ts'
 import { Scarcity, SparingPool, sparingListen } from './scarcity.ts'
 import { isDirect } from './server-process.ts'
 import { type Limit, type TransactionTerms, transaction } from './transaction.ts'
@@ -81,7 +82,7 @@ export async function openDatabase(
   // While the server has no connection left, one is kept for beats, settles and the queue, and each of the others only while it is used.
   const scarcity = new Scarcity(clock)
   const sparing = (each: PgPool, keep = 0) => new SparingPool(each, scarcity, { keep, through: watch.over(each) })
-  const own = prepared(sparing(pools.own, 1), walking)
+  const own = prepared(sparing(pools.own, 1), walkSettings)
   const queue = prepared(sparing(pools.queue))
   const checks = prepared(sparing(pools.checks), undefined, { clock, own })
   const handlers = sparing(pools.handlers)

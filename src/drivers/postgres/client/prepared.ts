@@ -14,11 +14,20 @@ import { isDirect } from './server-process.ts'
  * Plans are kept, so they must be right for a table that is empty now and large in a minute: by index, and not compiled.
  * The settings are the session's, and nobody else uses it.
  */
-const settings = `select set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
-  set_config('default_transaction_isolation', 'read committed', false), set_config('extra_float_digits', '1', false)`
+const settings = {
+  enable_seqscan: 'off',
+  jit: 'off',
+  default_transaction_isolation: 'read committed',
+  extra_float_digits: '1',
+}
 
-/** For statements of regrow's own: rows of a range come in the order of the index (M30: settle-span.sql). */
-export const walking = `${settings}, set_config('enable_bitmapscan', 'off', false)`
+export type SessionSettings = Readonly<Record<string, string>>
+
+/** The statement that gives a session these settings, and those of every session with prepared statements. */
+export const setUp = (more: SessionSettings = {}): string =>
+  `select ${Object.entries({ ...settings, ...more })
+    .map(([name, value]) => `set_config('${name}', '${value}', false)`)
+    .join(', ')}`
 
 /** 26000: no such statement; 42P05: there is one already; 0A000: its result has another shape since a migration. */
 const unprepared = new Set(['26000', '42P05', '0A000'])
@@ -27,14 +36,17 @@ export const isUnprepared = (error: unknown): boolean => unprepared.has(sqlState
 /** Texts that get a name, at most: a pending query that is another text each time would fill the server's memory. */
 const namesMost = 500
 
-/** Runs statements on connections of a pool of our own. All of them look for keys. `canceller`: for those that get a signal. */
-export function prepared(pool: Pick<PgPool, 'connect'>, planning = settings, canceller?: Canceller): Prepared {
+/**
+ * Runs statements on connections of a pool of our own. All of them look for keys. `more`: settings that these statements need besides;
+ * `canceller`: for those that get a signal.
+ */
+export function prepared(pool: Pick<PgPool, 'connect'>, more?: SessionSettings, canceller?: Canceller): Prepared {
   const ready = new WeakSet<PgClient>()
   /** True where statements get names, and are planned for that. */
   const isNamed = async (client: PgClient) => {
     if (ready.has(client)) return true
     if (!(await isDirect(client))) return false
-    await client.query(planning)
+    await client.query(setUp(more))
     ready.add(client)
     return true
   }

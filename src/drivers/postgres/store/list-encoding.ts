@@ -1,4 +1,5 @@
 // Lists as Postgres reads them from one text parameter: unnest of these costs a third of what rows of JSON do.
+import { areOrdered } from './claims/lock-order.ts'
 
 /** Texts as an array of them, each in quotes: whether one needs them costs more to find out. */
 export function textArray(texts: readonly string[]): string {
@@ -21,16 +22,3 @@ export const divider = '\u001e'
 export function orderedTexts(texts: readonly string[]): string | null {
   return areOrdered(texts) ? texts.join(divider) : null
 }
-
-/** Each once, in the order of `collate "C"`, of plain characters only: JavaScript has others in another order. */
-export const areOrdered = (texts: readonly string[]): boolean =>
-  areAscending(texts) && texts.every((text) => isPlain.test(text))
-
-/** Texts in the order that JavaScript has. */
-export const inOrder = (texts: readonly string[]): readonly string[] =>
-  areAscending(texts) ? texts : texts.toSorted((a, b) => (a < b ? -1 : 1))
-
-const areAscending = (texts: readonly string[]): boolean =>
-  texts.every((text, i) => i === 0 || (texts[i - 1] as string) < text)
-
-const isPlain = /^[\x20-\x7e]+$/

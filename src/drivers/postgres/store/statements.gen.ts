@@ -160,7 +160,8 @@ select string_agg(take::text, ',') as takes from done`,
 select case count(*) when 1 then 1 else ('lease lost: ' || count(*))::int end as held from gone`,
     settleSpan: `with held as materialized (
   select 1 from regrow.ledger l
-  where (not $7::boolean or current_setting('enable_bitmapscan') = 'on')
+  where (not $7::boolean or current_setting('enable_indexscan') <> 'on'
+      or current_setting('enable_bitmapscan') <> 'off' or current_setting('enable_seqscan') <> 'off')
     and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
     and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job

@@ -8,8 +8,9 @@ import { type Hint, type Pushed, pushed, type QueueBounds } from '../../../../qu
 import type { PushOptions } from '../../../../queue/queue.ts'
 import { isInTransaction } from '../../../../store/held-transaction.ts'
 import type { SqlExecutor } from '../../../sql/client.ts'
+import { inOrder } from '../../store/claims/lock-order.ts'
 import { sqlState } from '../../store/errors.ts'
-import { inOrder, orderedTexts, textArray } from '../../store/list-encoding.ts'
+import { orderedTexts, textArray } from '../../store/list-encoding.ts'
 import { payloadOf } from '../notifier.ts'
 import { statements } from '../statements.gen.ts'
 

@@ -7,10 +7,11 @@ import type { Claim, Ledger, OneTripClaims, SettleRow, TakeAnswer } from '../../
 import type { Source } from '../../../../store/source.ts'
 import type { Row, SqlDatabase, SqlExecutor } from '../../../sql/client.ts'
 import { sqlState } from '../errors.ts'
-import { areOrdered, numberArray, orderedTexts, textArray } from '../list-encoding.ts'
+import { numberArray, orderedTexts, textArray } from '../list-encoding.ts'
 import { executorOf, hintOf } from '../opaque.ts'
 import type { QuerySource } from '../source/source.ts'
 import type { Statements } from '../statements-by-schema.ts'
+import { areInARow, takesFollowKeys } from './lock-order.ts'
 
 /** Takes follow each other closely when there are no more than so many numbers to each. */
 const spread = 2
@@ -165,22 +166,10 @@ async function settleDone(db: SqlExecutor, texts: Statements, holder: string, ro
     high,
     isIntents,
     takes.length,
-    isAscending(rows),
+    takesFollowKeys(rows),
   ])
   const held = answer.rows[0]?.takes
   return held === null ? new Set(takes) : takesOf(held)
-}
-
-/** Of one job, and each take the next one after that before it: as a worker numbers what it popped, in the order of keys. */
-const areInARow = (claims: readonly Claim[]): boolean =>
-  claims.every(({ job, take }, i) => job === claims[0]?.job && take === (claims[0]?.take ?? 0) + i)
-
-/** Keys in the order of their takes: who walks along these comes by the keys in order (M30). */
-function isAscending(rows: readonly SettleRow[]): boolean {
-  const byTake = rows.every(({ take }, i) => i === 0 || (rows[i - 1] as SettleRow).take < take)
-    ? rows
-    : rows.toSorted((a, b) => a.take - b.take)
-  return areOrdered(byTake.map(({ key }) => key))
 }
 
 /** Of which nothing is to be written, and that leave the same behind: nothing of regrow's, or their intents. */

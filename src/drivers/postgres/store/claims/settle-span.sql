@@ -4,12 +4,13 @@
 --   ids of intents, which go, too · $6 how many takes there are · $7 true: keys come in the order of their takes
 -- Returns one row: `takes`, those that were held; null: all of them. Index: ledger_taken from $3 to $4, hence the bound on how far apart they are:
 -- a long transaction keeps the entries of claims that are over. Then intents_pkey.
--- Rows are taken in key order (M30). Where keys come in the order of their takes, the walk itself does that, as long as it is one: on
--- connections of regrow's own there are no bitmaps (prepared.ts). Else they are locked first, at a price; by another collation of the same
--- order, or it would be had by a walk along ledger_pkey.
+-- Rows are locked in key order (M30, see lock-order.ts). If keys come in the order of their takes, and the session lets the planner do
+-- nothing but walk, the walk itself does that. Else they are locked first, at a price; by another collation of the same order, or it would
+-- be had by a walk along ledger_pkey.
 with held as materialized (
   select 1 from regrow.ledger l
-  where (not $7::boolean or current_setting('enable_bitmapscan') = 'on')
+  where (not $7::boolean or current_setting('enable_indexscan') <> 'on'
+      or current_setting('enable_bitmapscan') <> 'off' or current_setting('enable_seqscan') <> 'off')
     and l.holder = $1::text and l.take >= $3::int8 and l.take <= $4::int8
     and ($2::text is null or (l.take in (select unnest($2::text::int8[]))) is true)
   order by l.key collate "POSIX", l.job

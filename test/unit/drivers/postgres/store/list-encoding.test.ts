@@ -1,6 +1,7 @@
 // Lists that travel as one text, and what cannot.
 import { expect, test } from 'vitest'
-import { inOrder, orderedTexts, textArray } from '../../../../../src/drivers/postgres/store/list-encoding.ts'
+import { inOrder } from '../../../../../src/drivers/postgres/store/claims/lock-order.ts'
+import { orderedTexts, textArray } from '../../../../../src/drivers/postgres/store/list-encoding.ts'
 
 test('an array of texts keeps quotes and backslashes', () => {
   expect(textArray([])).toBe('{}')
