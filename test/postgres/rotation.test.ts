@@ -160,7 +160,6 @@ test.each([
     expect(await queue.pop(all)).toEqual({
       hints: [],
       mark: { epoch: 1, sequence: 1 },
-      waitMs: Number.POSITIVE_INFINITY,
     })
   } finally {
     await place.beside.query(`drop owned by ${role}; drop role ${role}`)

@@ -142,7 +142,9 @@ async function unclaimedRows(
 /** What the user's own code throws is no answer, and not the end of the others. */
 async function checked(source: Source, job: Job, keys: readonly string[]) {
   try {
-    return await source.check(keys)
+    const answer = await source.check(keys)
+    for (const error of answer.broken?.values() ?? []) throw error
+    return answer
   } catch (error) {
     if (error instanceof RegrowError) throw error
     throw new RegrowError('bad_pending', `Job "${job.name}": isPending failed: ${messageOf(error)}`, 'Mend it.', error)

@@ -128,7 +128,7 @@ async function blamed(
       const keys = origins.filter((each) => each.schema === scan.schema && each.name === scan.name)
       if (!table || read < (keys.length > 0 ? smallRows : manyRows) || read < timesTooMany * rows) continue
       // Without statistics the planner does not know how few rows are behind a cursor: that alone is told of it.
-      if (!table.analyzed && part.endsWith(' page')) continue
+      if (!table.analyzed && part.endsWith('_page')) continue
       const columns = [...new Set(keys.map(({ column }) => column))]
       const waste: Waste = { scan: { ...scan, rows: read }, table, keys: columns, returned: rows, limit }
       const advice = await missingIndex(waste, (...args) => planner.rowsWhere(...args))
