@@ -58,8 +58,8 @@ function open<Tx>(store: StoreDriver<Tx>) {
   return { app, ear: new Ear(app as never) }
 }
 
-function pool(max = 4): pg.Pool {
-  const made = new pg.Pool({ connectionString: database.url, max })
+function pool(max = 4, options = ''): pg.Pool {
+  const made = new pg.Pool({ connectionString: database.url, max, options })
   // A database that is dropped ends what is still open.
   made.on('error', () => {})
   ends.push(() => made.end())
@@ -217,6 +217,25 @@ describe('on Postgres', () => {
     })
     expect(codes).toEqual(Array(words.length + 1).fill('tx_control'))
     expect(await shown((text) => admin.query(text))).toEqual([{ id: '2', note: 'x; commit' }])
+  })
+
+  test.each([
+    [
+      'a string with a backslash',
+      '-c standard_conforming_strings=off',
+      String.raw`'it\'s'); commit; begin; select '--'`,
+    ],
+    ['a function of the name of a block', '', `'x'); create function begin() returns int return 1; commit; begin`],
+  ])('nothing commits behind %s', async (_, settings, rest) => {
+    const { app } = open(postgres(pool(4, settings)))
+    const codes: unknown[] = []
+    const failed = app.transaction(async (tx) => {
+      await tx.query(`insert into effects values (1, ${rest}`).catch(({ code }) => codes.push(code))
+      throw new Error('undo')
+    })
+    await expect(failed).rejects.toThrow('undo')
+    expect(codes).toEqual(['tx_control'])
+    expect(await shown((text) => admin.query(text))).toEqual([])
   })
 
   test('a transaction of Drizzle inside ctx.tx fails the run: it would commit before the fence', async () => {

@@ -103,6 +103,22 @@ export const ofPostgres: readonly Mutant[] = [
     test('postgres/own-transaction'),
   ),
   mutant(
+    'postgres-commit-behind-a-backslash',
+    'S4: a commit behind a string that another setting ends commits before the fence',
+    source('client/transaction-control.ts'),
+    `text.includes('\\\\') ? `,
+    'text.length < 0 ? ',
+    test('postgres/own-transaction'),
+  ),
+  mutant(
+    'postgres-commit-behind-a-function-begin',
+    'S4: a commit behind a function of the name begin commits before the fence',
+    source('client/transaction-control.ts'),
+    `word === 'atomic' && this.#previous === 'begin' ?`,
+    `word === 'begin' ?`,
+    test('postgres/own-transaction'),
+  ),
+  mutant(
     'postgres-silent-connection-kept',
     'S16: a connection that leads nowhere keeps the handler that waits on it, and its key',
     source('client/connection-watch.ts'),

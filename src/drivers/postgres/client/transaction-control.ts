@@ -8,13 +8,20 @@ const needsLook = /^\s*(?:begin|start|commit|end|abort|prepare|rollback|--|\/\*)
 /** As many words as tell what a statement is: `create or replace function`, `rollback transaction to`. */
 const wordsMost = 4
 
-/** The first statement of `text` that begins or ends a transaction; undefined: there is none. Savepoints are fine. */
+/**
+ * The first statement of `text` that begins or ends a transaction; undefined: there is none. Savepoints are fine. What a backslash in a
+ * string means is a setting of the session (standard_conforming_strings): neither meaning may leave such a statement.
+ */
 export function transactionControlIn(text: string): string | undefined {
   const many = text.includes(';')
   if (!many && !needsLook.test(text)) return undefined
+  return controlIn(text, many, false) ?? (text.includes('\\') ? controlIn(text, many, true) : undefined)
+}
+
+function controlIn(text: string, many: boolean, escapes: boolean): string | undefined {
   let statement = new Statement()
   for (let at = 0; at < text.length; ) {
-    const token = tokenAt(text, at)
+    const token = tokenAt(text, at, escapes)
     if (statement.endsAt(token)) {
       if (statement.isControl) return text.slice(statement.start, at)
       statement = new Statement()
@@ -34,6 +41,8 @@ class Statement {
   #brackets = 0
   /** Open BEGIN ATOMIC and CASE in the body of a function: its statements end in semicolons, too. */
   #blocks = 0
+  /** The word, or the sign, before this one. */
+  #previous = ''
 
   get isKnown(): boolean {
     return this.#words.length >= wordsMost
@@ -52,6 +61,7 @@ class Statement {
     if (text === '(') this.#brackets++
     else if (text === ')' && this.#brackets > 0) this.#brackets--
     else if (kind === 'name' && this.#brackets === 0 && this.#isRoutine) this.#readBody(word)
+    this.#previous = word
   }
 
   /** `rollback to` a savepoint ends nothing. */
@@ -81,7 +91,10 @@ class Statement {
   }
 
   #readBody(word: string): void {
-    if (word === 'begin' || (word === 'case' && this.#blocks > 0)) this.#blocks++
-    else if (word === 'end' && this.#blocks > 0) this.#blocks--
+    // BEGIN alone, and any word behind AS or a dot, is a name.
+    if (this.#blocks === 0) this.#blocks = word === 'atomic' && this.#previous === 'begin' ? 1 : 0
+    else if (this.#previous === 'as' || this.#previous === '.') return
+    else if (word === 'case') this.#blocks++
+    else if (word === 'end') this.#blocks--
   }
 }

@@ -7,14 +7,23 @@ export interface Token {
   readonly text: string
 }
 
-const patterns: readonly (readonly [Token['kind'], RegExp])[] = [
+type Patterns = readonly (readonly [Token['kind'], RegExp])[]
+
+/** A string goes on in the next line, with the escapes that it began with. */
+const escaped =
+  /[eE]'(?:[^'\\]|\\[\s\S]|'')*'(?:[ \t\f\v]*(?:--[^\n\r]*)?[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*[\n\r])*'(?:[^'\\]|\\[\s\S]|'')*')*/y
+
+const patterns: Patterns = [
   ['space', /\s+|--[^\n\r]*/y],
-  ['string', /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/y],
+  ['string', escaped],
   ['string', /'(?:[^']|'')*'/y],
   ['string', /\$([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$[\s\S]*?\$\1\$/y],
   ['parameter', /\$\d+/y],
   ['name', /"(?:[^"]|"")*"|[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*/y],
 ]
+
+/** With standard_conforming_strings = off a backslash escapes in every string. One without an end is the rest of the text. */
+const escapingPatterns: Patterns = [['string', /[eE]?'(?:[^'\\]|\\[\s\S]|'')*(?:'|\\?$)/y], ...patterns]
 
 /** The pieces of a statement. Text that is no SQL comes back whole, in pieces of one character. */
 export function tokens(text: string): Token[] {
@@ -27,10 +36,10 @@ export function tokens(text: string): Token[] {
   return found
 }
 
-/** The piece that begins at `at`. */
-export function tokenAt(text: string, at: number): Token {
+/** The piece that begins at `at`. `escapes`: as with standard_conforming_strings = off. */
+export function tokenAt(text: string, at: number, escapes = false): Token {
   if (text.startsWith('/*', at)) return { kind: 'space', text: text.slice(at, commentEnd(text, at)) }
-  for (const [kind, pattern] of patterns) {
+  for (const [kind, pattern] of escapes ? escapingPatterns : patterns) {
     pattern.lastIndex = at
     const match = pattern.exec(text)
     if (match) return { kind, text: match[0] }

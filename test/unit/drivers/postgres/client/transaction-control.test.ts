@@ -28,6 +28,21 @@ test.each([
   ['select a$b$c; commit; select a$b$c', 'commit'],
   ['select "a;""b"; commit', 'commit'],
   ['create function f() returns int language sql begin atomic select 1; end; commit', 'commit'],
+  ["create function begin() returns int language sql as 'select 1'; commit; begin", 'commit'],
+  ['create function case() returns int language sql begin atomic select 1; end; commit', 'commit'],
+  ['create function f() returns int language sql begin atomic select 1 as case; end; commit', 'commit'],
+  ['create function f() returns int language sql begin atomic select t.case from t; end; commit', 'commit'],
+  // With standard_conforming_strings = off the string ends behind its second word.
+  [String.raw`select 'it\'s'; commit; select '`, 'commit'],
+  [String.raw`select 'a\', '; commit; begin; --'`, 'commit'],
+  // With it on, the backslash ends no string.
+  [String.raw`select 'c:\'; commit`, 'commit'],
+  // The second line goes on with the first one's escapes.
+  [
+    String.raw`select E'a' -- b
+    '\''; commit; select '`,
+    'commit',
+  ],
 ])('%j holds %j', (text, control) => {
   expect(transactionControlIn(text)).toBe(control)
 })
@@ -54,6 +69,11 @@ test.each([
   ['update t set a = case when b then 1 end; select 1'],
   ['create or replace function f() returns int language sql begin atomic select case when true then 1 end; end'],
   ['create procedure p() begin atomic insert into t values (1); insert into t values (2); end; select 1'],
+  ['create function f() returns int language sql begin atomic select 1 as end; select 2; end; select 1'],
+  ["create function begin() returns int language sql as 'select 1'; select 1"],
+  [String.raw`insert into t values ('c:\dir'); select 'x; commit'`],
+  [String.raw`insert into t values ('c:\')`],
+  [String.raw`select 1; update t set a = 'x; commit\'`],
   ['create rule r as on delete to t do also (delete from a; delete from b)'],
   ['select ('],
 ])('%j holds none', (text) => {
