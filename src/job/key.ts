@@ -39,7 +39,7 @@ export interface KeyCodec {
 /** Bytes of a key at most, here, in every page and in every queue. */
 export const keyBytesMax = 1024
 
-/** Rows that cannot be keys: how many there are, and of one of them the beginning of its key, or behind `wrongRowMark` what is wrong. */
+/** Rows that cannot be keys: how many there are, and of one of them the beginning of its key, or behind a mark what is wrong. */
 export interface UnusableKeys {
   readonly count: number
   readonly key: string
@@ -47,10 +47,19 @@ export interface UnusableKeys {
 
 export const wrongRowMark = 'not a key: '
 
+/** How it begins where the pending query itself fails for the row. */
+export const failingRowMark = 'the query fails: '
+const failureShown = 300
+
+/** What is told of a row for which the pending query fails. */
+export const failingRow = (key: string, failure: string): string =>
+  `${failingRowMark}the pending query fails for "${key.slice(0, keyShown)}": ${failure.slice(0, failureShown)}`
+
 /** Why they can never run, by the one that is shown. */
 export function unusableReason({ key }: UnusableKeys): string {
   const text = key.replace(/\s+/g, ' ')
   if (key.startsWith(wrongRowMark)) return text.slice(wrongRowMark.length)
+  if (key.startsWith(failingRowMark)) return text.slice(failingRowMark.length)
   return `a key may have ${keyBytesMax} bytes, and this one has more: "${text}…"`
 }
 

@@ -1,7 +1,7 @@
 // The one place that decides what is unhealthy. In: how everything stands, as the tables and the queue tell it. Out: what a
 // person should know of, worst first; each with what to do. Pure: the time is the store's, nothing is asked here.
 import { readable } from '../base/duration.ts'
-import { keyBytesMax, unusableReason, wrongRowMark } from '../job/key.ts'
+import { failingRowMark, keyBytesMax, unusableReason, wrongRowMark } from '../job/key.ts'
 import type { DamagedRow } from '../store/repair.ts'
 import type { HealRow, PauseRow, SweepRow, WorkerRow } from '../store/status.ts'
 import type { StaleSchedule } from '../store/timetable.ts'
@@ -233,7 +233,9 @@ const unusable: Judge = ({ job, sweep }) =>
           message: `${job}: ${count(sweep.unusable.count, 'row', 'rows')} can never run: ${unusableReason(sweep.unusable)}`,
           hint: sweep.unusable.key.startsWith(wrongRowMark)
             ? 'Mend what `page` of the source answers for them. All other rows run.'
-            : `Find them by octet_length(<key>) > ${keyBytesMax}, and give these rows another key, or leave them out of the pending query. All other rows run.`,
+            : sweep.unusable.key.startsWith(failingRowMark)
+              ? 'Mend these rows, or write the pending query so that it does not fail for them. All other rows run, and each pass takes longer than it need.'
+              : `Find them by octet_length(<key>) > ${keyBytesMax}, and give these rows another key, or leave them out of the pending query. All other rows run.`,
         },
       ]
 

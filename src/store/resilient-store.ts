@@ -6,6 +6,7 @@ import type { Random } from '../base/random.ts'
 import { type RetryChoice, retry } from '../base/retry.ts'
 import { checkApart } from './check-apart.ts'
 import { isBadRow } from './errors.ts'
+import { pageApart } from './page-apart.ts'
 import type { Repair } from './repair.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
@@ -87,9 +88,10 @@ export function guardedStore<Tx>(
       },
     })
   }
+  const guardedLedger = port('ledger', store.ledger)
   return {
     ...store,
-    ledger: port('ledger', store.ledger),
+    ledger: guardedLedger,
     workers: port('workers', store.workers),
     sweeps: port('sweeps', store.sweeps),
     marks: port('marks', store.marks),
@@ -119,8 +121,10 @@ export function guardedStore<Tx>(
       // A row of the user's that their own query fails for is no damage of regrow's.
       const guarded = port(name, source, {}, source.finishes === null ? afterDeadlock : undefined)
       const check = checkApart(name, (keys) => guarded.check(keys), classify)
+      const apart = pageApart({ job: job.name, clock, classify, ledger: guardedLedger }, guarded)
+      const own: Partial<Source> = { check, page: apart }
       const wrapped = new Proxy(guarded, {
-        get: (target, property) => (property === 'check' ? check : Reflect.get(target, property)),
+        get: (target, property) => Reflect.get(own, property) ?? Reflect.get(target, property),
       })
       originals.set(wrapped, source)
       return wrapped

@@ -21,7 +21,9 @@ export interface Page {
   /** The longest that an eligible row of it waits, where rows tell since when; null: none, or they do not tell. */
   readonly oldestMs: number | null
   readonly rows: readonly PageRow[]
-  /** Rows read whose text cannot be a key: they are never hinted. Undefined: there are none. */
+  /** Only where the query failed for one of the rows: whether there are rows behind `last`. Undefined: there are, behind as many as were asked for. */
+  readonly more?: boolean | undefined
+  /** Rows read whose text cannot be a key, or for which the query fails: they are never hinted. Undefined: there are none. */
   readonly unusable?: UnusableRows | undefined
 }
 
@@ -29,6 +31,10 @@ export interface UnusableRows extends UnusableKeys {
   /** Of each of them, how many of `rows` come before it. */
   readonly before: readonly number[]
 }
+
+/** True: no rows are behind this page, for which `limit` were asked. */
+export const isLastPage = ({ scanned, last, more }: Page, limit: number): boolean =>
+  last === null || (more === undefined ? scanned < limit : !more)
 
 /** A key that is pending right now. */
 export interface PendingKey {
@@ -72,6 +78,11 @@ export interface Source {
   page(after: string | null, limit: number, horizonMs: number, timeoutMs: number): Promise<Page>
   /** Missing where only the source itself can read its rows. */
   readonly serverPages?: ServerPages | undefined
+  /**
+   * Keys behind `after` in their order, read without the conditions of the pending query: all that it returns, and others. Null, or
+   * missing: they cannot be told, and a row for which the query fails stops the rows behind it.
+   */
+  candidates?(after: string | null, limit: number, timeoutMs: number): Promise<readonly string[] | null>
   /** Which of these keys are pending, and whether the job is paused, in a snapshot begun now. */
   check(keys: readonly string[]): Promise<Checked>
   /** Pending rows at a guess, without reading them; null: nobody can tell. */

@@ -2,7 +2,7 @@
 import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { UnusableKeys } from '../job/key.ts'
-import type { Page, Source, UnusableRows } from '../store/source.ts'
+import { isLastPage, type Page, type Source, type UnusableRows } from '../store/source.ts'
 import type { Ramped } from './pacing.ts'
 import { type PassStart, pageRows, pageTimeoutMs, pushRows, type Step } from './pass-step.ts'
 import { type HintPorts, hintRows } from './push-rows.ts'
@@ -29,7 +29,7 @@ export class ByKeys {
   async step(after: string | null, limit: number): Promise<Step> {
     const { paused } = this.#start
     const page = await this.#read(after, limit)
-    const last = page.scanned < limit || page.last === null
+    const last = isLastPage(page, limit)
     // When everything is to come back, the store reads the next page while one is pushed.
     if (!last && this.#ports.ramped.ramps && this.#start.brief !== 'all' && this.#pushed > 0) {
       const ahead = this.#page(page.last, limit)
@@ -52,7 +52,8 @@ export class ByKeys {
       cursor: whole ? (last ? null : page.last) : cursor,
       oldestMs: page.oldestMs,
       rows: page.rows,
-      ended: whole && last ? 'finished' : ended,
+      // A page around bad rows took many statements: the other jobs come first.
+      ended: whole ? (last ? 'finished' : page.more ? 'budget' : null) : ended,
       error,
     }
   }

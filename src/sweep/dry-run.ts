@@ -5,7 +5,7 @@ import { horizonMs } from '../job/horizon.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Diagnosis, HeldCounts } from '../store/diagnosis.ts'
-import type { Source } from '../store/source.ts'
+import { isLastPage, type Source } from '../store/source.ts'
 import { pageRows, pageTimeoutMs, pushRows } from './pass-step.ts'
 
 export interface DryRunPorts {
@@ -52,6 +52,8 @@ export async function dryRun(
     found.unusable += page.unusable?.count ?? 0
     keys.push(...page.rows.slice(0, keysShown - keys.length).map(({ key }) => key))
     // Asked for only where something is held: it reads the page again.
+    // It fails for the same rows as the query.
+    if (page.more !== undefined) found.heldBy = null
     if (found.heldBy && diagnosis && page.rows.length < page.scanned) {
       const held = await diagnosis.held(job, cursor, pageRows, horizonMs(job), pageTimeoutMs)
       found.heldBy = held && sum(found.heldBy, held)
@@ -61,7 +63,7 @@ export async function dryRun(
       found.hinted = there === null ? null : found.hinted + there
     }
     onProgress?.({ what: job.name, done: found.seen, total })
-    finished = page.scanned < pageRows || page.last === null
+    finished = isLastPage(page, pageRows)
     cursor = page.last
   }
   const { seen, eligible, hinted } = found

@@ -8,7 +8,7 @@ import type { EventMap } from '../job/event-map.ts'
 import type { Job } from '../job/job.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { Pauses } from '../store/pauses.ts'
-import type { Source } from '../store/source.ts'
+import { isLastPage, type Source } from '../store/source.ts'
 import { pageTimeoutMs } from './pass-step.ts'
 import { type HintPorts, hintRows } from './push-rows.ts'
 
@@ -72,11 +72,12 @@ async function look(ports: OwnPorts, job: Job, place: Place): Promise<boolean> {
   const want = few * ports.concurrency
   const limit = Math.max(rowsMin, 4 * want)
   const from = place.cursor ?? null
-  const { rows, scanned, last } = await ports.source(job).page(from, limit, waitMs.idle * 1.2, pageTimeoutMs)
+  const page = await ports.source(job).page(from, limit, waitMs.idle * 1.2, pageTimeoutMs)
+  const { rows, last } = page
   const start = place.cursor === undefined ? Math.floor(ports.random.float() * rows.length) : 0
   const chosen = rows.slice(start, start + want)
   if (chosen.length > 0) place.added += (await hintRows(ports, job, chosen)).added
-  const atEnd = start + chosen.length >= rows.length && scanned < limit
+  const atEnd = start + chosen.length >= rows.length && isLastPage(page, limit)
   if (!atEnd) {
     place.cursor = start + chosen.length < rows.length ? (chosen.at(-1)?.key ?? last) : last
     return true

@@ -85,7 +85,7 @@ function notesOf(report: SweepReport, color: Output['color']) {
     ...(keys.length > 0 ? [`  ${job}: ${keys.map(visible).join(', ')}`] : []),
     ...(unusable > 0
       ? [
-          `${sign} ${job}: ${unusable} ${unusable === 1 ? 'row' : 'rows'} can never run: the key is too long, or of another type`,
+          `${sign} ${job}: ${unusable} ${unusable === 1 ? 'row' : 'rows'} can never run: the key is too long, or of another type, or the query fails for it`,
         ]
       : []),
     ...(held > 0 && reasons.length > 0 ? [`  ${job}: held are ${reasons.join(', ')}`] : []),

@@ -51,7 +51,7 @@ const ofHealth: Readonly<Record<FindingCode, string>> = {
   sweep_late: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   sweep_failing: 'The sweep is the guarantee: without it a row whose hint was lost never runs.',
   key_unusable:
-    'Neither queue nor ledger can hold such a key: the pending query asks for work that nobody will ever do.',
+    'Neither queue nor ledger can hold such a key, or the query fails for the row: it is work that nobody will ever do.',
   no_worker: 'Hints and rows wait, nobody sweeps, and no schedule makes a slot.',
   no_handler: 'Its hints wait, its rows wait, and nobody sweeps them.',
   queue_down: 'Each worker sweeps for itself meanwhile, and work starts later than it could.',

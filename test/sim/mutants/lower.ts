@@ -53,6 +53,22 @@ export const ofTheLowerArrow: readonly Mutant[] = [
     test('flow/hostile-sources'),
   ),
   mutant(
+    'bad-row-holds-its-page',
+    'M36: a row for which the pending query fails keeps all rows behind it from being found by a sweep',
+    'src/store/page-apart.ts',
+    'if (!isBadRow(ports.classify(error)) || !source.candidates) throw error',
+    'throw error',
+    test('unit/store/page-apart'),
+  ),
+  mutant(
+    'broken-query-blames-its-rows',
+    'M36: a query that fails for every row is told as rows that can never run, and its sweep as one that succeeded',
+    'src/store/page-apart.ts',
+    'if (!found.passed) throw error',
+    '',
+    test('unit/store/page-apart'),
+  ),
+  mutant(
     'bad-answer-holds-its-batch',
     'M36: a key for which a source of the own answers what cannot be read keeps its whole batch from running',
     'src/store/check-apart.ts',

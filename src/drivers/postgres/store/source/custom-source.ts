@@ -2,6 +2,7 @@
 import type { Job } from '../../../../job/job.ts'
 import { isKeyLength, wrongRowMark } from '../../../../job/key.ts'
 import type { CustomPending } from '../../../../job/pending.ts'
+import { eligible } from '../../../../store/eligible.ts'
 import type { Ledger } from '../../../../store/ledger.ts'
 import type { PageRow, PendingKey, Source, UnusableRows } from '../../../../store/source.ts'
 import type { SqlDatabase } from '../../../sql/client.ts'
@@ -32,8 +33,8 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
     async page(after, limit, horizonMs) {
       const { nowMs } = await now()
       const cursor = after === null ? null : (job.key.decode(after) as never)
-      const found = await answerOf(job, 'page', () => custom.page(cursor, limit))
-      const rows = found.map((row) => readable(() => canonical(row, nowMs)))
+      const answered = await answerOf(job, 'page', () => custom.page(cursor, limit))
+      const rows = answered.map((row) => readable(() => canonical(row, nowMs)))
       const last = lastKey(job, rows)
       // Where nothing moves, the page would be read for ever.
       if (last !== null && last === after && rows.length >= limit)
@@ -52,23 +53,19 @@ export function customSource(db: SqlDatabase, ledger: Ledger, job: Job, custom: 
           )
         ).map((row) => [row.key, row]),
       )
-      const eligible: PageRow[] = []
+      const found: PageRow[] = []
       const before: number[] = []
       for (const row of rows)
-        if (!('key' in row) || !isKeyLength(row.key)) before.push(eligible.length)
+        if (!('key' in row) || !isKeyLength(row.key)) before.push(found.length)
         else {
-          const { key, version, waitMs } = row
-          const held = known.get(key)
-          const renewed = !!held && !held.live && held.version !== null && version !== null && held.version !== version
-          const wait = Math.max(waitMs, held && !renewed ? held.waitMs : 0)
-          const blocked = held && !renewed && (held.live || held.quarantined)
-          if (!blocked && wait <= horizonMs) eligible.push({ key, version, waitMs: wait, renewed })
+          const hinted = eligible(row, known.get(row.key), horizonMs)
+          if (hinted) found.push(hinted)
         }
       return {
         scanned: rows.length,
         last,
         oldestMs: null,
-        rows: eligible,
+        rows: found,
         ...(before.length > 0 && { unusable: shownRow(rows, before) }),
       }
     },

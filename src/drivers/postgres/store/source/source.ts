@@ -12,6 +12,7 @@ import { sqlState } from '../errors.ts'
 import { divider, textArray } from '../list-encoding.ts'
 import { serverPageOf } from '../opaque.ts'
 import type { Statements } from '../statements-by-schema.ts'
+import { candidateKeys } from './candidate-keys.ts'
 import { customSource } from './custom-source.ts'
 import { ownQuery, ownShape } from './own-rows.ts'
 import { isBare, pageOf, pageText } from './page-encoding.ts'
@@ -132,6 +133,12 @@ export function sqlSource(db: SqlDatabase, ledger: Ledger, job: Job, texts: () =
       )
       return JSON.parse(rows[0]?.held as string) as HeldCounts
     },
+    ...(job.query && {
+      candidates: async (after: string | null, limit: number, timeoutMs: number) => {
+        const types = job.key.columns.map(({ type }) => sqlType[type])
+        return candidateKeys(db, job, { keysQuery: await keysQuery(), types }, { after, limit, timeoutMs })
+      },
+    }),
     async check(keys) {
       const { text, values } = await checkQuery(keys)
       return checkedBy(await named(db.queryTheirs(text, values, job.name)))
