@@ -14,6 +14,10 @@ declareCases(
         reason: 'schema 8 does not remember declarations',
       },
       {
+        case: 'made due anew, the turn that a declaration keeps for its worker is free, though it never began',
+        reason: 'schema 8 does not remember declarations',
+      },
+      {
         case: 'an intent waits while another one with its unique key is claimed, started or not',
         reason: 'schema 8 keeps no unique key of intents that have started',
       },

@@ -62,7 +62,7 @@ export function simLedger(schema: Schema): Ledger {
         const row = ledger.rows.get(ledgerId(job, key))
         if (!row) return []
         const { holder, state, version, retryAt, updatedAt } = row
-        const waitMs = retryAt === null || isAheadOf(updatedAt, at) ? 0 : since(retryAt, at)
+        const waitMs = retryAt === null || isAheadOf(updatedAt, at) ? 0 : Math.max(0, since(retryAt, at))
         return [{ key, live: holder !== null, quarantined: state === 'quarantined', version, waitMs }]
       })
     },
