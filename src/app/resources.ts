@@ -1,5 +1,6 @@
 // What an app opens, each thing on first use: the driver, the store, the queue behind its canary and its fallback, and the doors to both.
 import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { Events } from '../base/events.ts'
 import { once } from '../base/lazy.ts'
 import { Life } from '../base/life.ts'
@@ -23,6 +24,9 @@ import type { Store } from '../store/store.ts'
 import { guards } from '../store/unclaimed-ledger.ts'
 import type { AppOptions, DeclaredJob } from './app.ts'
 import { type Guard, readApp } from './options.ts'
+
+/** How long an opening may go on after the app was closed: a server that is silent would keep it for longer. */
+const openingMs = 1_000
 
 /** What an app gets from outside. */
 export interface Surroundings {
@@ -130,11 +134,19 @@ export function resourcesOf<Tx>(
     }
   })
   const close = async () => {
+    const opening = open.peek()
+    const closing = opening.then((opened) => opened?.queue.close())
+    closing.catch(() => {})
     try {
-      await (await open.peek())?.queue.close()
+      await withDeadline(clock, openingMs, 'The opening', opening).then(
+        () => closing,
+        () => {},
+      )
     } finally {
+      // An opening that waits for a connection fails with this.
       await (await driver.peek())?.store.close()
       reporter.flush()
+      await closing
     }
   }
   return {

@@ -23,6 +23,9 @@ export interface PgClient {
   }
   /** False while a statement has no answer. */
   readonly readyForQuery?: boolean
+  /** How pg's own client tells that it is still being made, or was told to end. */
+  readonly _connected?: boolean
+  readonly _ending?: boolean
   /** The server process, as it was told at start-up. */
   readonly processID?: number | null
   /** What turns a column's text into a value, as the pool or the client was told. */
@@ -38,6 +41,8 @@ export interface PgPool {
   on(event: 'error', listener: (error: Error) => void): unknown
   end(): Promise<void>
   readonly idleCount: number
+  /** Those that it has or makes, as pg's own pool keeps them. */
+  readonly _clients?: readonly PgClient[]
   readonly options?: { readonly max?: number | undefined }
 }
 

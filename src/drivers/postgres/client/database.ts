@@ -93,8 +93,22 @@ export async function openDatabase(
     ...bounded(handlers, max, { named: true, watch }),
     reserve: () => handlers.reserve(),
     connections: connectionFacts('address', ownMost + max, pools.own),
-    close: async () => void (await Promise.all(Object.values(pools).map((each) => each.end()))),
+    close: () => endPools(clock, Object.values(pools)),
   }
+}
+
+/** What is still being made then, or was told to end and is open, leads to a server that is silent. */
+const endMs = 1_000
+
+/** Ends pools of our own. Connections that are lent are waited for. */
+async function endPools(clock: Clock, pools: readonly PgPool[]): Promise<void> {
+  const clients = pools.flatMap(({ _clients = [] }) => _clients)
+  const isUnused = ({ _connected, _ending }: PgClient) => _connected === false || _ending === true
+  const destroy = () => {
+    for (const client of clients) if (isUnused(client)) client.connection?.stream?.destroy?.()
+  }
+  clock.after(endMs, destroy, { background: true })
+  await Promise.all(pools.map((each) => each.end()))
 }
 
 /** How many statements with the user's SQL are under way at a time; of checks also how many are kept for jobs whose checks are quick. */

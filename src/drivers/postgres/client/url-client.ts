@@ -10,7 +10,12 @@ import { checkedAddress } from './address.ts'
 interface BaseClient {
   connect(callback: Connected): void
   end(callback?: () => void): unknown
-  readonly connection: { readonly stream?: { readonly destroyed?: boolean } }
+  readonly connection: { readonly stream?: Stream }
+}
+
+interface Stream {
+  readonly destroyed?: boolean
+  once?(event: 'close', closed: () => void): unknown
 }
 
 type Connected = (error?: unknown, client?: unknown) => void
@@ -55,10 +60,12 @@ export function clientWithUrl<Class extends ClientClass>(
 
     /** Takes on the configuration of a client that is made with the address as it is now. */
     async #located(): Promise<void> {
-      const connectionString = await withDeadline(clock, askMs, 'The url function of postgres()', askedUrl(url))
+      const { stream } = this.connection
       // A pool that gave up waiting has destroyed the stream.
-      if (this.#ended || this.connection.stream?.destroyed)
-        throw new RegrowError('closed', 'The connection was closed before its address was known', 'Connect again.')
+      const closed = new Promise<never>((_, reject) => stream?.once?.('close', () => reject(closedEarly())))
+      const asked = Promise.race([askedUrl(url), closed])
+      const connectionString = await withDeadline(clock, askMs, 'The url function of postgres()', asked)
+      if (this.#ended || stream?.destroyed) throw closedEarly()
       const { _events, _eventsCount, _maxListeners, ...own } = Object.getOwnPropertyDescriptors(
         new Client({ ...this.#config, connectionString }),
       ) as Record<string, PropertyDescriptor>
@@ -66,6 +73,9 @@ export function clientWithUrl<Class extends ClientClass>(
     }
   } as unknown as Class
 }
+
+const closedEarly = () =>
+  new RegrowError('closed', 'The connection was closed before its address was known', 'Connect again.')
 
 async function askedUrl(url: () => unknown): Promise<string> {
   let answer: unknown
