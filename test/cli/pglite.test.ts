@@ -14,7 +14,7 @@ beforeAll(async () => {
   project.write('app.mjs', cliApp)
   project.write(
     'tables.mjs',
-    `import { app } from '../flow/app.mjs'
+    `import { app } from './app.mjs'
      for (const statement of ${JSON.stringify(cliTables)}.split(';').filter((text) => text.trim()))
        await app.transaction((tx) => tx.query(statement))
      await app.transaction((tx) => tx.query("insert into things (id, broken) values ('a', true), ('b', false)"))

@@ -146,7 +146,7 @@ describe('work', () => {
   test('a rejected promise that nobody waits for does not end it', async () => {
     on.project.write(
       'loose.mjs',
-      `export { app } from '../flow/app.mjs'\nimport { mail } from '../flow/app.mjs'\nexport const handlers = []\nvoid mail\nsetTimeout(() => { void Promise.reject(new Error('loose end')) }, 100)`,
+      `export { app } from './app.mjs'\nimport { mail } from './app.mjs'\nexport const handlers = []\nvoid mail\nsetTimeout(() => { void Promise.reject(new Error('loose end')) }, 100)`,
     )
     const running = await on.started('--app', 'loose.mjs')
     await running.says('loose end')
@@ -178,7 +178,7 @@ describe('work', () => {
     )
     on.project.write(
       'apart-worker.ts',
-      `import { app, ping } from '../flow/apart.ts'\nexport default { app, handlers: [ping.handle(({ n }) => console.log('pong ' + n))] }`,
+      `import { app, ping } from './apart.ts'\nexport default { app, handlers: [ping.handle(({ n }) => console.log('pong ' + n))] }`,
     )
     expect(await on.project.run('work', '--app', 'apart.ts')).toMatchObject({
       code: 2,

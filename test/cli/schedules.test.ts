@@ -213,7 +213,7 @@ test('what is wrong is refused, with what to do', async () => {
 test('cron text that cannot be read stops the worker before anything is stored', async () => {
   const broken = await on.project.node(
     '-e',
-    `process.env.REPORT_CRON = '61 3 * * *'; import('../flow/app.mjs').then(({ app }) => app.work())`,
+    `process.env.REPORT_CRON = '61 3 * * *'; import('./app.mjs').then(({ app }) => app.work())`,
   ).ended
   expect(broken.code).not.toBe(0)
   expect(broken.stderr).toContain(

@@ -91,7 +91,8 @@ describe('a hundred callers', () => {
     await admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     )
-    for (const end of await ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'store_away', cause: { code: '57P01' } } })
+    for (const end of await ends)
+      expect(end).toMatchObject({ status: 'rejected', reason: { code: 'store_away', cause: { code: '57P01' } } })
     expect(writes).toHaveLength(1)
     await admin.query('commit')
     expect(await stored()).toEqual([])
