@@ -238,6 +238,39 @@ describe('on Postgres', () => {
     expect(await shown((text) => admin.query(text))).toEqual([])
   })
 
+  test.each(['none', 'one'])(
+    'S4: a commit that has no text is found before the next statement, of which there is %s',
+    async (next) => {
+      const { app } = open(postgres(pool()))
+      const failed = app.transaction(async (tx) => {
+        await tx.query(`insert into effects values (1)`)
+        await new Promise<void>((resolve, reject) =>
+          tx.query({
+            submit: (connection: pg.Connection) => void connection.query('commit'),
+            handleCommandComplete: () => {},
+            handleReadyForQuery: resolve,
+            handleError: reject,
+          } as pg.Submittable),
+        )
+        if (next === 'one') await tx.query(`insert into effects values (2)`).catch(() => {})
+      })
+      await expect(failed).rejects.toMatchObject({ code: 'tx_control' })
+      expect(await shown((text) => admin.query(text))).toEqual([{ id: '1', note: null }])
+    },
+  )
+
+  test('S4: nothing is written when the first statement was never sent, and its BEGIN with it', async () => {
+    const { app } = open(postgres(pool(2)))
+    const named = (text: string) => ({ name: 'one_name', text, values: [1] })
+    await app.transaction((tx) => tx.query(named('select $1::int')))
+    const failed = app.transaction(async (tx) => {
+      await tx.query(named('select $1::bigint')).catch(() => {})
+      await tx.query(`insert into effects values (1)`).catch(() => {})
+    })
+    await expect(failed).rejects.toThrow()
+    expect(await shown((text) => admin.query(text))).toEqual([])
+  })
+
   test('a transaction of Drizzle inside ctx.tx fails the run: it would commit before the fence', async () => {
     const { app, ear } = open(postgres(pool()))
     const job = app.job('thing.make', {

@@ -119,6 +119,14 @@ export const ofPostgres: readonly Mutant[] = [
     test('postgres/own-transaction'),
   ),
   mutant(
+    'postgres-ended-transaction-goes-on',
+    'S4: the fence goes into another transaction than the effects',
+    source('client/transaction.ts'),
+    'const isLost = () => ',
+    'const isLost = () => limit === null && ',
+    test('postgres/own-transaction'),
+  ),
+  mutant(
     'postgres-silent-connection-kept',
     'S16: a connection that leads nowhere keeps the handler that waits on it, and its key',
     source('client/connection-watch.ts'),

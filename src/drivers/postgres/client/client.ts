@@ -23,6 +23,8 @@ export interface PgClient {
   }
   /** False while a statement has no answer. */
   readonly readyForQuery?: boolean
+  /** What the server said with its last answer: `I`, there is no transaction. Not in older versions of pg. */
+  getTransactionStatus?(): string | null
   /** How pg's own client tells that it is still being made, or was told to end. */
   readonly _connected?: boolean
   readonly _ending?: boolean

@@ -1,6 +1,7 @@
 // Finds statements that would begin or end the transaction they are sent in (S4). In: a statement's text as the user wrote it.
 // Out: the first such statement in it, wherever it stands: behind comments, or behind other statements.
 import { type Token, tokenAt } from '../store/diagnose/sql-tokens.ts'
+import type { PgClient } from './client.ts'
 
 /** Most statements need no closer look: they begin with another word, and hold no second statement. */
 const needsLook = /^\s*(?:begin|start|commit|end|abort|prepare|rollback|--|\/\*)/i
@@ -31,6 +32,16 @@ function controlIn(text: string, many: boolean, escapes: boolean): string | unde
   }
   return statement.isControl ? text.slice(statement.start) : undefined
 }
+
+/** True when the server says, with nothing under way, that there is no transaction on this connection. */
+export const hasEnded = (client: PgClient): boolean =>
+  client.readyForQuery === true && client.getTransactionStatus?.() === 'I'
+
+/** True for the answer to a text in which one transaction ended and another one began. */
+export const isControlTag = (answer: unknown): boolean =>
+  (Array.isArray(answer) ? answer : [answer]).some((each) =>
+    ['BEGIN', 'START', 'COMMIT'].includes((each as { command?: string } | null)?.command ?? ''),
+  )
 
 /** One statement of a text, as far as it was read. */
 class Statement {

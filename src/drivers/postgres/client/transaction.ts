@@ -13,7 +13,7 @@ import { firstStatement } from './pipeline/begin.ts'
 import { commitsWithLast, lastStatement } from './pipeline/commit.ts'
 import { isUnprepared, nameOf } from './prepared.ts'
 import { isDirect } from './server-process.ts'
-import { transactionControlIn } from './transaction-control.ts'
+import { hasEnded, isControlTag, transactionControlIn } from './transaction-control.ts'
 
 /** How long a transaction may hold the only connection. */
 export interface Limit {
@@ -53,6 +53,7 @@ export async function transaction<T>(
   const query: SqlExecutor['query'] = (text, params = []) => loan.query(text, [...params])
   const last: SqlExecutor['query'] = async (text, params = []) => {
     await loan.begin()
+    loan.assertGoesOn()
     loan.end()
     const name = named && (await isDirect(client)) ? nameOf(text) : undefined
     const answer = await lastStatement(client, text, params, name).catch((error) => {
@@ -68,6 +69,7 @@ export async function transaction<T>(
     if (watch) opened?.((why) => over || watch.close(client, why))
     if (limit) await loan.begin()
     const value = await loan.during(() => fn(tx, loan.own))
+    if (!committed) loan.assertGoesOn()
     loan.end()
     if (loan.begun && !committed) assertCommitted(await client.query('commit'), loan.failed)
     broken = false
@@ -112,6 +114,8 @@ interface Loan {
   readonly begun: boolean
   /** For who needs it before there is a statement. */
   begin(): Promise<void>
+  /** Throws when a statement is known to have ended the transaction, whatever its text looked like. */
+  assertGoesOn(): void
   /** Waits for the work and for what it has sent, up to the limit. */
   during<T>(work: () => Promise<T>): Promise<T>
   /** From now on statements are refused; answers what to throw for `error`. */
@@ -124,6 +128,7 @@ function lend(client: PgClient, limit: Limit | undefined, begin: string): Loan {
   let ended = false
   let begun = false
   let failed: unknown
+  let isReplaced = false
   /** What was sent before, where each statement gets the time that is left when its turn comes. */
   let line: Promise<unknown> = Promise.resolve()
   const send: Query = (...args) => {
@@ -135,19 +140,27 @@ function lend(client: PgClient, limit: Limit | undefined, begin: string): Loan {
     client.query(begin).catch(() => {})
     return (client.query as Query).apply(client, args)
   }
+  const isLost = () => isReplaced || (begun && hasEnded(client))
   const sendAndNote: Query = (...args) => {
     const answer = send(...args)
     if (!isAwaited(args)) return answer
     // One chain of promises: a second reaction would cut the caller off the error's stack.
-    return (answer as Promise<unknown>).catch((error: unknown) => {
-      if (sqlState(error) !== '25P02') failed = error
-      throw error
-    })
+    return (answer as Promise<unknown>).then(
+      (result) => {
+        if (isControlTag(result)) isReplaced = true
+        return result
+      },
+      (error: unknown) => {
+        if (sqlState(error) !== '25P02') failed = error
+        throw error
+      },
+    )
   }
   const query: Query = (...args) => {
     if (refused || ended) return Promise.reject(refused ?? over())
     const control = transactionControlIn(textOf(args[0]))
     if (control !== undefined) return Promise.reject(notYours(control))
+    if (isLost()) return Promise.reject(endedEarly())
     if (!limit || !isAwaited(args)) return sendAndNote(...args)
     const answer = line.then(async () => {
       // The timer below ends the transaction; this ends the statement that it is in, or the rollback would wait for it.
@@ -180,6 +193,9 @@ function lend(client: PgClient, limit: Limit | undefined, begin: string): Loan {
       if (begun) return
       begun = true
       await client.query(begin)
+    },
+    assertGoesOn() {
+      if (isLost()) throw endedEarly()
     },
     query: query as PgClient['query'],
     async during(work) {
@@ -298,6 +314,13 @@ const notYours = (text: string) =>
     'tx_control',
     `\`${text.trim().slice(0, 40)}\` inside ctx.tx or app.transaction: it would begin or end the transaction that the outcome belongs to`,
     'Return to commit, throw to roll back. For a part that may fail use savepoint and rollback to savepoint.',
+  )
+
+const endedEarly = () =>
+  new RegrowError(
+    'tx_control',
+    'The transaction of ctx.tx or app.transaction ended before its function did: one of its statements committed it or rolled it back, or it never began',
+    'What was committed stays. Return to commit, throw to roll back, and let errors of the first statement pass.',
   )
 
 const tooLong = (ms: number) =>

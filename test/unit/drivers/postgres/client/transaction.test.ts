@@ -72,3 +72,13 @@ test('a mistake on the way to the rollback closes the connection', async () => {
   await thrownBy(on, new RegrowError('deadline', 'ledger.settle did not answer', ''), { watch })
   expect(on.released).toEqual([true])
 })
+
+test('S4: a text that ended the transaction and began another one is found by its answer', async () => {
+  const { pool } = client()
+  const own = await pool.connect()
+  const { query } = own
+  const tricky = async (text: string) =>
+    text === 'tricky' ? [{ command: 'COMMIT' }, { command: 'BEGIN' }] : query(text)
+  Object.assign(own, { query: tricky })
+  await expect(transaction(pool, (tx) => tx.query('tricky'))).rejects.toMatchObject({ code: 'tx_control' })
+})
