@@ -122,8 +122,8 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-ended-transaction-goes-on',
     'S4: the fence goes into another transaction than the effects',
     source('client/transaction.ts'),
-    'const isLost = () => ',
-    'const isLost = () => limit === null && ',
+    '(begun && hasEnded(client))',
+    '(begun && limit === null)',
     test('postgres/own-transaction'),
   ),
   mutant(
