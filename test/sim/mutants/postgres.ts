@@ -450,8 +450,8 @@ export const ofPostgres: readonly Mutant[] = [
     'postgres-url-asked-once',
     'the url function is called once: a password that was replaced needs a restart',
     source('client/url-client.ts'),
-    'askedUrl(url))',
-    '((url as { asked?: Promise<string> }).asked ??= askedUrl(url)))',
+    'Promise.race([askedUrl(url), closed])',
+    'Promise.race([((url as { asked?: Promise<string> }).asked ??= askedUrl(url)), closed])',
     test('postgres/url'),
   ),
   mutant(
