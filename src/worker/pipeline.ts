@@ -115,7 +115,11 @@ export class Pipeline {
       const held = reserved.claimed()
       // While a suspect runs alone nothing else starts, not even what was popped before it.
       const allowed = budget.take(ready.length)
-      const plan = calls(handler, ready.slice(0, allowed), held + (this.solo.holding ? 0 : slots.room(name)))
+      const plan = calls(
+        handler,
+        allowed < ready.length ? ready.slice(0, allowed) : ready,
+        held + (this.solo.holding ? 0 : slots.room(name)),
+      )
       used = plan.calls.length
       slots.take(Math.max(0, used - held), name)
       const late = await start(this.#starts, handler, plan.calls)

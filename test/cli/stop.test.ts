@@ -180,6 +180,12 @@ describe('--only and --except', () => {
     expect(await running.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('working on quick (') })
   })
 
+  test('a drain refuses them as a worker does', async () => {
+    const { code, stdout, stderr } = await on.project.run('drain', '--only', 'quik')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('--only names "quik", and plain.mjs declares no such job\n  → Did you mean "quick"?')
+  })
+
   test.each([
     [['--only', 'quik,deaf'], '--only names "quik", and plain.mjs declares no such job\n  → Did you mean "quick"?'],
     [['--except', 'nothing like it'], 'declares no such job\n  → It declares: '],

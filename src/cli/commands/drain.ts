@@ -4,7 +4,7 @@ import type { DrainOptions, DrainReport, Duration } from '../../index.ts'
 import { appArgs, type Cli, command, exitCodes, wholeNumber } from '../command.ts'
 import { type Opened, withApp } from '../open.ts'
 import { type Output, visible } from '../output.ts'
-import { names, refuseIdle } from './work.ts'
+import { choiceOf, refuseUnfit, workerArgs } from '../worker-args.ts'
 
 export const drain = command({
   name: 'drain',
@@ -14,9 +14,7 @@ export const drain = command({
   args: {
     for: { type: 'string', valueHint: 'duration', description: 'Begin nothing after so long. Defaults to no limit' },
     max: { type: 'string', valueHint: 'n', description: 'Keys that it starts at most. Defaults to no limit' },
-    concurrency: { type: 'string', valueHint: 'n', description: 'Handler calls at a time. Defaults to 10' },
-    only: { type: 'string', valueHint: 'job,job', description: 'Only these jobs. Defaults to all that have a handler' },
-    except: { type: 'string', valueHint: 'job,job', description: 'All but these jobs' },
+    ...workerArgs,
     grace: {
       type: 'string',
       valueHint: 'duration',
@@ -32,22 +30,22 @@ export const drain = command({
   async run(args, cli) {
     for (const flag of ['for', 'grace'] as const)
       if (args[flag] !== undefined) milliseconds(args[flag] as Duration, `--${flag}`)
-    const [max, concurrency] = [wholeNumber(args.max, 'max', 1), wholeNumber(args.concurrency, 'concurrency', 1)]
+    const max = wholeNumber(args.max, 'max', 1)
+    const worker = choiceOf(args)
     const choice: DrainOptions = {
       ...(max ? { max } : {}),
-      ...(concurrency ? { concurrency } : {}),
+      ...worker,
       ...(args.for === undefined ? {} : { for: args.for as Duration }),
       ...(args.grace === undefined ? {} : { grace: args.grace as Duration }),
-      ...(args.only === undefined ? {} : { only: names(args.only) }),
-      ...(args.except === undefined ? {} : { except: names(args.except) }),
     }
-    return withApp(args, cli, (opened) => attend(opened, cli, choice))
+    return withApp(args, cli, (opened) => {
+      refuseUnfit(opened, worker)
+      return attend(opened, cli, choice)
+    })
   },
 })
 
-async function attend(opened: Opened, cli: Cli, choice: DrainOptions): Promise<number> {
-  const { app, handlers } = opened
-  refuseIdle(opened)
+async function attend({ app, handlers }: Opened, cli: Cli, choice: DrainOptions): Promise<number> {
   let stopped = false
   cli.around.onSignal(['SIGINT', 'SIGTERM'], (signal) => {
     if (!stopped) cli.out.note(`${signal}: stopping; what runs may end`)

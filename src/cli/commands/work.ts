@@ -2,13 +2,13 @@
 // it ends by itself, for the supervisor to start it anew.
 
 import { milliseconds } from '../../base/duration.ts'
-import { nearest } from '../../base/suggest.ts'
 import type { App, Duration, WorkOptions } from '../../index.ts'
 import { operate } from '../../operate/index.ts'
-import { appArgs, type Cli, command, exitCodes, usage, wholeNumber } from '../command.ts'
+import { appArgs, type Cli, command, exitCodes } from '../command.ts'
 import { failureOf } from '../failure.ts'
 import { type Opened, withApp } from '../open.ts'
 import { brief, visible } from '../output.ts'
+import { choiceOf, refuseUnfit, workerArgs } from '../worker-args.ts'
 
 /** After a second signal nobody waits longer than this for the store; nor after the first, while it was never there. */
 const hurryMs = { stopping: 5_000, opening: 2_000 }
@@ -21,9 +21,7 @@ export const work = command({
   about:
     'Handlers are the inline `run` of each job, and what the module exports as `handlers`. SIGINT (Ctrl-C) or SIGTERM\nstops it: nothing new starts, what runs may end within the grace. A second signal ends it at once; what still ran is\ngiven back and starts again elsewhere. When half of the slots are stuck it stops by itself, with exit code 3: whatever\nsupervises it is to start it anew.',
   args: {
-    concurrency: { type: 'string', valueHint: 'n', description: 'Handler calls at a time. Defaults to 10' },
-    only: { type: 'string', valueHint: 'job,job', description: 'Only these jobs. Defaults to all that have a handler' },
-    except: { type: 'string', valueHint: 'job,job', description: 'All but these jobs' },
+    ...workerArgs,
     grace: {
       type: 'string',
       valueHint: 'duration',
@@ -39,18 +37,11 @@ export const work = command({
     ['regrow work --except report.build', 'a worker for the others'],
   ],
   async run(args, cli) {
-    const concurrency = wholeNumber(args.concurrency, 'concurrency', 1)
     const grace = (args.grace ?? '25s') as Duration
     milliseconds(grace, '--grace')
-    const choice = {
-      ...(concurrency ? { concurrency } : {}),
-      ...(args.only === undefined ? {} : { only: names(args.only) }),
-      ...(args.except === undefined ? {} : { except: names(args.except) }),
-    }
+    const choice = choiceOf(args)
     const serve = async (opened: Opened) => {
-      refuseIdle(opened)
-      refuseUnknown(opened, 'only', choice.only)
-      refuseUnknown(opened, 'except', choice.except)
+      refuseUnfit(opened, choice)
       cli.around.onRejection((error) =>
         cli.out.note(`regrow: a promise was rejected and nobody waited: ${brief(failureOf(error).message)}`),
       )
@@ -60,9 +51,6 @@ export const work = command({
     return withApp(args, cli, serve, { farewellMs })
   },
 })
-
-/** Jobs of a flag, with commas between them. */
-export const names = (text: string): string[] => text.split(',').flatMap((name) => name.trim() || [])
 
 /** Works until the signals have had their way, or the worker asks to be started anew. */
 async function attend({ app, from }: Opened, cli: Cli, options: WorkOptions, grace: Duration): Promise<number> {
@@ -127,42 +115,5 @@ async function announce(app: App, from: string, jobs: readonly string[], { aroun
     { working: { app: from, jobs, concurrency, queue, pid } },
     () =>
       `working on ${jobs.join(', ')} (${visible(from)}, queue ${visible(queue)}, ${concurrency} at a time, pid ${pid})`,
-  )
-}
-
-/** Names of a flag as they were typed, held against the app that was named. */
-function refuseUnknown({ app, handlers, from }: Opened, flag: 'only' | 'except', names: readonly string[] = []): void {
-  const jobs = operate(app).jobs()
-  for (const name of names) {
-    const job = jobs.find((each) => each.name === name)
-    if (!job) {
-      const known = jobs.map((each) => each.name)
-      const guess = nearest(name, known)
-      throw usage(
-        `--${flag} names "${name}", and ${visible(from)} declares no such job`,
-        guess
-          ? `Did you mean "${guess}"?`
-          : `It declares: ${known.slice(0, 20).join(', ')}${known.length > 20 ? ', …' : ''}`,
-      )
-    }
-    if (flag === 'only' && !job.handled && !handlers.some((each) => each.job.name === name))
-      throw usage(
-        `--only names "${name}", and ${visible(from)} has no handler of it`,
-        'Give the job a `run`, or name the module that exports `app` and `handlers` with --app.',
-      )
-  }
-}
-
-/** An app without a handler has nothing to do. */
-export function refuseIdle({ app, handlers, from }: Opened): void {
-  const bare = operate(app)
-    .jobs()
-    .filter(({ name, handled }) => !handled && !handlers.some(({ job }) => job.name === name))
-  if (operate(app).jobs().length > bare.length) return
-  throw usage(
-    `${from} has ${bare.length === 0 ? 'no jobs' : 'no handlers'}`,
-    bare.length === 0
-      ? 'Declare one: app.job(name, { pending, run }).'
-      : `Give the jobs (${bare.map(({ name }) => name).join(', ')}) a \`run\`, or name the module that exports \`app\` and \`handlers\`.`,
   )
 }
